@@ -1,1 +1,44 @@
-fn main() {}
+//! The `unlikely` binary: only wiring. One file a verb.
+
+mod args;
+mod build;
+mod collect;
+mod config;
+mod exit;
+mod output;
+mod progress;
+mod project;
+mod shell;
+mod toolchain;
+mod tree;
+mod verbs;
+mod wrapper;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    if let Some(code) = wrapper::become_compiler_if_called_so() {
+        return code;
+    }
+    let cli = Cli::parse();
+    output::choose_color(cli.color);
+    match run(&cli.verb) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("unlikely: {error:#}");
+            exit::code(&error).into()
+        }
+    }
+}
+
+fn run(verb: &Verb) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Record { dir, collector } => verbs::record::run(&dir.dir, *collector),
+        Verb::Scan { dir, scan } => verbs::scan::run(&dir.dir, scan),
+    }
+}

@@ -16,12 +16,23 @@ pub struct CodeDelta {
     pub arch: String,
     /// No executable section differs: the hint is a no-op.
     pub identical: bool,
+    /// The sections differ, but only in the padding that aligns instructions: the same
+    /// instructions in the same order, which run as before but may lie better or worse.
+    #[serde(default)]
+    pub padding_only: bool,
     /// Bytes in hot executable sections (`.text`, `.text.hot…`, per-function sections).
     pub hot_bytes: SizePair,
     /// Bytes in cold executable sections (`.text.unlikely…`, `.cold` parts).
     pub cold_bytes: SizePair,
     /// The functions whose code differs.
+    ///
+    /// Empty although `identical` is false when only the order or the placement of unchanged
+    /// functions differs.
     pub functions: Vec<FunctionDelta>,
+    /// What a reader must know to judge the figures, one sentence each: options that were taken
+    /// out or overruled for the comparison, and figures that could not be told and why.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// A size before and after, in bytes.
@@ -40,10 +51,19 @@ pub struct FunctionDelta {
     pub name: String,
     /// Bytes, its cold part included.
     pub bytes: SizePair,
-    /// Basic blocks that left the function's main body for the end or the cold section.
-    pub blocks_moved: u32,
-    /// Taken branches on the hot path, weighted by the profile, where the condition's machine
-    /// branch could be found through the line table; otherwise `None`.
+    /// Basic blocks run only when the condition goes its rarer way that left the function's main
+    /// body for its end or the cold section; `None` where the condition's machine branch or the
+    /// direction of its two sides could not be told.
+    pub blocks_moved: Option<u32>,
+    /// Jumps taken on the way through the condition, weighted by the profile: the sum over both
+    /// outcomes of how often it came out so, times the jumps of one pass. A pass leads from the
+    /// condition's branch, itself included, to the next time it is reached, or out of the function
+    /// if it is in no loop. What other branches on the way do is not known: the way with the
+    /// fewest jumps is taken, in both versions. So a loop that was only turned round, its jump
+    /// moved from the condition to the back edge, shows no gain.
+    ///
+    /// `None` where the branch could not be found through the line table, the direction of its
+    /// sides not told, or the function's jumps not followed.
     pub hot_taken: Option<TakenPair>,
     /// Disassembly around the site, before.
     pub asm_before: Vec<String>,

@@ -31,6 +31,11 @@ pub struct FileProfile {
     /// Executions of each instrumented line. A line that is absent was not measured, which is not
     /// the same as never run.
     pub lines: BTreeMap<u32, u64>,
+    /// Executions of statements on the line from which control may not come back: calls and
+    /// volatile `asm` (raw GCC graphs only, else empty). Exact for a line with one such
+    /// statement, however often the optimiser copied it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub barriers: BTreeMap<u32, u64>,
     /// Conditions with exact position and polarity.
     pub regions: Vec<BranchRegion>,
     /// Branches known by line only, polarity unknown.

@@ -21,7 +21,7 @@ pub struct Evidence {
     pub created_unix_s: u64,
     /// Collector used and why.
     pub collector: Collector,
-    /// First line of the benchmarked compiler's `--version`, and the flags.
+    /// First line of the benchmarked compiler's `--version`.
     pub compiler: String,
     /// Flags of the benchmarked build.
     pub cflags: String,
@@ -40,6 +40,10 @@ pub struct Evidence {
     pub outcome: Outcome,
     /// The outcome in one or two sentences that a person can act on.
     pub summary: String,
+    /// The command to run or the file to read next, as the caller that wrote the files names it;
+    /// empty: nothing.
+    #[serde(default)]
+    pub next: String,
 }
 
 /// The collector and the reason it was chosen.

@@ -1,7 +1,34 @@
 //! Terminal, JSON, HTML and commit message, all from one evidence record. Pure.
+//!
+//! Every output is a function of the record alone: no clock, no file, no command. Text in the
+//! record comes from other people's projects and is treated as hostile: each output escapes what
+//! its medium would act on, and all of them spell out control characters and bidirectional
+//! overrides. No number has more digits than its data hold.
 
+mod commit;
 mod evidence;
+mod facts;
+mod figures;
+mod html;
+mod json;
+mod screen;
+mod terminal;
+mod terminal_bench;
+mod terminal_scan;
+mod text;
 
+pub use commit::{commit_message, site_commit_message};
 pub use evidence::{
     Collector, Evidence, ExcerptLine, Fate, Outcome, SCHEMA, SiteEvidence, WorkloadBench,
 };
+pub use html::html;
+pub use json::json;
+pub use terminal::terminal;
+pub use terminal_bench::bench_terminal;
+pub use terminal_scan::scan_terminal;
+
+#[cfg(test)]
+extern crate self as unlikely_report;
+#[cfg(test)]
+#[path = "../tests/fixture/mod.rs"]
+mod fixture;

@@ -1,1 +1,21 @@
-//! source
+//! Decisions, conditions and branch hints in C text; how a project spells a hint; edits and diffs.
+//!
+//! Text in, text and positions out: no file is opened here and no command is run. The syntax tree
+//! comes from tree-sitter, which survives macros and broken code; whatever lies in a broken part is
+//! left alone rather than guessed at.
+
+mod dialect;
+mod edit;
+mod lex;
+mod macros;
+mod probe;
+mod sites;
+mod text;
+
+pub use dialect::{Dialect, HintForm};
+pub use edit::{EditError, HintEdit, apply, same_without_hints, unified_diff};
+pub use lex::{Token, TokenKind, tokens};
+pub use macros::MacroTable;
+pub use probe::{Probe, Probed, probe};
+pub use sites::{Barrier, Hint, Logic, Site, SiteKind, Sites, sites};
+pub use text::{LineIndex, Pos, Span};

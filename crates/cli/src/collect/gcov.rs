@@ -1,0 +1,220 @@
+//! The gcov collector: GCC with the project's own flags, every condition probed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use unlikely_profile::probe::{Probe, ProbedFile, resolve};
+use unlikely_profile::{Diagnostic, Pos, Profile, Severity, gcov_json};
+use unlikely_source::{MacroTable, probe, sites};
+
+use super::{Counted, files_below, has_extension, relative_to};
+use crate::build::PrivateBuild;
+use crate::exit::{Exit, code};
+use crate::project::Project;
+use crate::shell;
+use crate::toolchain::{Tool, gcov_of};
+use crate::tree;
+
+/// Added to every compilation. Without early inlining each line belongs to its own function;
+/// atomic updates keep counts right in threaded programs; the warnings of rewritten text are
+/// nobody's concern; the counts of an LTO build lose their lines.
+const COMPILE: [&str; 5] =
+    ["--coverage", "-fprofile-update=prefer-atomic", "-fno-early-inlining", "-fno-lto", "-w"];
+const LINK: [&str; 2] = ["--coverage", "-fno-lto"];
+/// Files whose probes are taken back when they do not compile, before all are.
+const ROUNDS_MAX: usize = 8;
+/// Data files that one call of gcov reads.
+const BATCH: usize = 64;
+
+/// A tree built for counting with gcov.
+#[derive(Debug)]
+pub(crate) struct Gcov {
+    build: PrivateBuild,
+    gcov: PathBuf,
+    probed: Vec<ProbedFile>,
+}
+
+impl Gcov {
+    /// Copies the project, probes its conditions and builds it.
+    pub(crate) fn prepare(
+        project: &Project,
+        gcc: &Tool,
+        sources: &BTreeMap<String, Vec<u8>>,
+        table: &MacroTable,
+    ) -> anyhow::Result<(Self, Vec<Diagnostic>)> {
+        let build = PrivateBuild {
+            name: "gcov".to_owned(),
+            tree: project.state("cov"),
+            compiler: gcc.path.clone(),
+            compile_flags: COMPILE.map(str::to_owned).to_vec(),
+            link_flags: LINK.map(str::to_owned).to_vec(),
+        };
+        let gcov = gcov_of(&gcc.path)?;
+        let mut this = Self { build, gcov, probed: Vec::new() };
+        let mut plain: Vec<String> = Vec::new();
+        let mut diagnostics = Vec::new();
+        for round in 0.. {
+            tree::copy(&project.dir, &this.build.tree)?;
+            this.probed = match round {
+                ROUNDS_MAX => Vec::new(),
+                _ => write_probes(&this.build.tree, sources, table, &plain)?,
+            };
+            let Err(error) = this.build.build(project) else { break };
+            let blamed = this.blamed(project, sources, &plain);
+            if code(&error) != Exit::Build || this.probed.is_empty() {
+                return Err(error);
+            }
+            match blamed.is_empty() {
+                // Nothing to blame: the whole text as it is, then.
+                true => plain.extend(sources.keys().cloned()),
+                false => plain.extend(blamed),
+            }
+        }
+        for path in &plain {
+            let text = "does not compile with its conditions probed; it is counted by line only";
+            diagnostics.push(Diagnostic::new(
+                Severity::Warning,
+                "unprobed",
+                format!("{path} {text}"),
+                Some(path),
+            ));
+        }
+        Ok((this, diagnostics))
+    }
+
+    /// The probed files that the compiler complained of.
+    fn blamed(
+        &self,
+        project: &Project,
+        sources: &BTreeMap<String, Vec<u8>>,
+        plain: &[String],
+    ) -> Vec<String> {
+        let log = fs::read(self.build.log(project, "build")).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let named: Vec<&str> = log
+            .lines()
+            .filter(|line| line.contains(": error:") || line.contains("required from"))
+            .filter_map(|line| line.split(':').next())
+            .collect();
+        let tail = |name: &str| name.trim_start_matches("../").trim_start_matches("./").to_owned();
+        sources
+            .keys()
+            .filter(|path| !plain.contains(path))
+            .filter(|path| {
+                named.iter().any(|name| {
+                    let name = tail(name);
+                    path.as_str() == name
+                        || path.ends_with(&format!("/{name}"))
+                        || name.ends_with(&format!("/{path}"))
+                })
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// Runs one workload and counts it alone.
+    pub(crate) fn count(
+        &self,
+        project: &Project,
+        name: &str,
+        command: &str,
+    ) -> anyhow::Result<Counted> {
+        for file in self.data_files() {
+            fs::remove_file(&file).with_context(|| format!("{}", file.display()))?;
+        }
+        let env = self.build.env(project)?;
+        let log = project.state(&format!("log/gcov-workload-{name}.log"));
+        let what = format!("workload {name}");
+        shell::run(&what, command, &self.build.tree, &env, &log, Exit::Workload)?;
+        let (profile, mut diagnostics) = self.read()?;
+        let (profile, more) = resolve(profile, &self.probed);
+        diagnostics.extend(more);
+        Ok((profile, diagnostics))
+    }
+
+    fn data_files(&self) -> Vec<PathBuf> {
+        files_below(&self.build.tree, |p| has_extension(p, "gcda"))
+    }
+
+    fn read(&self) -> anyhow::Result<Counted> {
+        let (profile, diagnostics) = read_folder(&self.gcov, &self.build.tree)?;
+        Ok((relative_to(&self.build.tree, profile), diagnostics))
+    }
+}
+
+/// Reads every data file below `folder` through gcov.
+pub(crate) fn read_folder(gcov: &Path, folder: &Path) -> anyhow::Result<Counted> {
+    let files = files_below(folder, |p| has_extension(p, "gcda"));
+    let mut profile = Profile::default();
+    let mut diagnostics = Vec::new();
+    for batch in files.chunks(BATCH) {
+        let out = Command::new(gcov)
+            .args(["--json-format", "--stdout", "--branch-probabilities"])
+            .args(batch)
+            .current_dir(folder)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot run {}", gcov.display()))?;
+        let (more, said) = gcov_json::read(&out.stdout, "gcov");
+        profile.merge(more);
+        diagnostics.extend(said);
+        let errors = String::from_utf8_lossy(&out.stderr);
+        for line in errors.lines().filter(|l| !l.trim().is_empty()) {
+            diagnostics.push(gcov_complaint(line));
+        }
+    }
+    Ok((profile, diagnostics))
+}
+
+/// A line that gcov printed on stderr.
+fn gcov_complaint(line: &str) -> Diagnostic {
+    let path = line.split(':').next().filter(|p| p.contains('.'));
+    let (code, remedy) = if line.contains("stamp mismatch") {
+        ("stamp-mismatch", "the data are of another build: rebuild and record again")
+    } else if line.contains("cannot open notes file") {
+        ("gcno-missing", "the .gcno that the compiler wrote must stand beside the .gcda")
+    } else {
+        ("gcov", "these data are set aside")
+    };
+    Diagnostic::new(Severity::Warning, code, format!("{line}; {remedy}"), path)
+}
+
+/// Writes the probed text of every source file that has conditions, except those in `plain`.
+fn write_probes(
+    tree: &Path,
+    sources: &BTreeMap<String, Vec<u8>>,
+    table: &MacroTable,
+    plain: &[String],
+) -> anyhow::Result<Vec<ProbedFile>> {
+    let mut out = Vec::new();
+    for (path, text) in sources.iter().filter(|(path, _)| !plain.contains(path)) {
+        let Some(probed) = probe(text, &sites(text, table)) else { continue };
+        let target = tree.join(path);
+        let modified = fs::metadata(&target).and_then(|m| m.modified()).ok();
+        tree::replace(&target, &probed.text)?;
+        // Newer sources would make a build regenerate what is made from them.
+        if let Some(modified) = modified {
+            fs::File::options().write(true).open(&target)?.set_modified(modified)?;
+        }
+        let pos = |p: unlikely_source::Pos| Pos { line: p.line, column: p.column };
+        out.push(ProbedFile {
+            path: path.clone(),
+            probes: probed
+                .probes
+                .iter()
+                .map(|p| Probe {
+                    start: pos(p.start),
+                    end: pos(p.end),
+                    true_line: p.true_line,
+                    false_line: p.false_line,
+                })
+                .collect(),
+            line_map: probed.line_map,
+        });
+    }
+    Ok(out)
+}

@@ -1,0 +1,432 @@
+//! The journal: one database file that holds any number of campaigns, each under its key.
+//!
+//! A block is one durable transaction, so whatever kills the process leaves both of its runs or
+//! neither. The file is created under another name and then linked into place, since a database
+//! that was cut short while being laid could not be opened again. The store locks the file against
+//! a second process for as long as it is open.
+
+use crate::error::MeasureError;
+use crate::machine::Machine;
+use crate::order::a_first;
+use crate::plan::{Arm, Metric, Plan};
+use crate::report::BlockRow;
+use redb::{Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Key → [`Registered`] as JSON.
+const CAMPAIGNS: TableDefinition<&str, &[u8]> = TableDefinition::new("campaigns");
+/// Key and index → [`Session`] as JSON.
+const SESSIONS: TableDefinition<(&str, u32), &[u8]> = TableDefinition::new("sessions");
+/// Key and block → [`BlockRow`] as JSON.
+const BLOCKS: TableDefinition<(&str, u32), &[u8]> = TableDefinition::new("blocks");
+
+/// Form of what is stored.
+const JOURNAL_SCHEMA: &str = "unlikely/journal/1";
+
+/// How long a locked journal is tried again. A command that was being started when its campaign
+/// was killed holds the lock until its exec, and a resume must not trip over that.
+const LOCK_GRACE: Duration = Duration::from_secs(1);
+
+/// A campaign's plan, as it stands in the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Registered {
+    schema: String,
+    a: Arm,
+    b: Arm,
+    metric: Metric,
+    warmups: u32,
+    seed: u64,
+    equivalence_margin: Option<f64>,
+    /// Blocks planned.
+    blocks: u32,
+    /// Numbers of blocks at which the campaign was already complete, and was then made longer.
+    pub(crate) extended_from: Vec<u32>,
+}
+
+impl Registered {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self {
+            schema: JOURNAL_SCHEMA.to_owned(),
+            a: plan.a.clone(),
+            b: plan.b.clone(),
+            metric: plan.metric.clone(),
+            warmups: plan.warmups,
+            seed: plan.seed,
+            equivalence_margin: plan.equivalence_margin,
+            blocks: plan.blocks,
+            extended_from: Vec::new(),
+        }
+    }
+
+    /// Fields in which `other` is not the same campaign. More blocks are; fewer are not, since
+    /// stopping early at a result that pleases is no plan.
+    fn differs(&self, other: &Self) -> Vec<&'static str> {
+        let checks = [
+            (self.a.command != other.a.command, "command of A"),
+            (self.a.dir != other.a.dir, "directory of A"),
+            (self.a.env != other.a.env, "environment of A"),
+            (self.b.command != other.b.command, "command of B"),
+            (self.b.dir != other.b.dir, "directory of B"),
+            (self.b.env != other.b.env, "environment of B"),
+            (self.metric != other.metric, "metric"),
+            (self.warmups != other.warmups, "warm-ups"),
+            (self.seed != other.seed, "seed"),
+            (self.equivalence_margin != other.equivalence_margin, "equivalence margin"),
+            (self.blocks > other.blocks, "blocks"),
+        ];
+        checks.into_iter().filter(|(differ, _)| *differ).map(|(_, name)| name).collect()
+    }
+}
+
+/// One sitting of a campaign.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Session {
+    /// Start, seconds since the epoch.
+    pub(crate) started_unix_s: u64,
+    pub(crate) machine: Machine,
+}
+
+/// An open journal; nobody else has it open.
+pub(crate) struct Journal {
+    database: Database,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Opens `path`, and lays it first if it is not there.
+    pub(crate) fn open(path: &Path) -> Result<Self, MeasureError> {
+        if !path.exists() {
+            lay(path)?;
+        }
+        let begun = Instant::now();
+        loop {
+            match Database::open(path) {
+                Ok(database) => return Ok(Self { database, path: path.to_owned() }),
+                Err(DatabaseError::DatabaseAlreadyOpen) if begun.elapsed() < LOCK_GRACE => {
+                    std::thread::sleep(LOCK_GRACE / 100);
+                }
+                Err(DatabaseError::DatabaseAlreadyOpen) => {
+                    return Err(MeasureError::JournalLocked { path: path.to_owned() });
+                }
+                Err(error) => return Err(failure(path, "opening it", error)),
+            }
+        }
+    }
+
+    /// Registers `plan` under `key`, or checks it against the one that is registered and takes
+    /// over a larger number of blocks. `rows` is how many the campaign has.
+    pub(crate) fn register(
+        &self,
+        key: &str,
+        plan: &Registered,
+        rows: u32,
+    ) -> Result<Registered, MeasureError> {
+        let mut registered = plan.clone();
+        if let Some(before) = self.campaign(key)? {
+            if before.schema != plan.schema {
+                let what = format!("its form is {:?}, not {:?}", before.schema, plan.schema);
+                return Err(self.content(key, what));
+            }
+            let differs = before.differs(plan);
+            if !differs.is_empty() {
+                return Err(MeasureError::PlanDiffers {
+                    path: self.path.clone(),
+                    key: key.to_owned(),
+                    differs: differs.join(", "),
+                });
+            }
+            if before.blocks == plan.blocks {
+                return Ok(before);
+            }
+            registered.extended_from = before.extended_from;
+            if rows >= before.blocks {
+                registered.extended_from.push(before.blocks);
+            }
+        }
+        self.put(CAMPAIGNS, key, &registered, "registering a campaign")?;
+        Ok(registered)
+    }
+
+    fn campaign(&self, key: &str) -> Result<Option<Registered>, MeasureError> {
+        let doing = "reading a campaign";
+        let read = self.database.begin_read().map_err(|e| failure(&self.path, doing, e))?;
+        let table = match read.open_table(CAMPAIGNS) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(failure(&self.path, doing, error)),
+        };
+        let value = table.get(key).map_err(|e| failure(&self.path, doing, e))?;
+        value.map(|bytes| self.decode(key, bytes.value(), "its plan")).transpose()
+    }
+
+    /// Every committed block of `key`, in order, each checked: the journal is a file like any
+    /// other, and a row that is wrong must not become a figure.
+    pub(crate) fn rows(&self, key: &str) -> Result<Vec<BlockRow>, MeasureError> {
+        let rows: Vec<BlockRow> = self.all(BLOCKS, key, "a block")?;
+        let Some(registered) = self.campaign(key)? else {
+            return if rows.is_empty() {
+                Ok(rows)
+            } else {
+                Err(self.content(key, "blocks without a plan".to_owned()))
+            };
+        };
+        for (row, block) in rows.iter().zip(0..) {
+            let values = [row.a, row.b];
+            let sound = row.block == block
+                && row.a_first == a_first(registered.seed, block)
+                && values.iter().all(|value| value.is_finite() && *value > 0.0);
+            if !sound {
+                return Err(self.content(key, format!("block {block} is not as written")));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Every sitting of `key`, in order.
+    pub(crate) fn sessions(&self, key: &str) -> Result<Vec<Session>, MeasureError> {
+        self.all(SESSIONS, key, "a sitting")
+    }
+
+    /// Commits one sitting; durable when this returns.
+    pub(crate) fn begin_session(
+        &self,
+        key: &str,
+        index: u32,
+        session: &Session,
+    ) -> Result<(), MeasureError> {
+        self.put(SESSIONS, (key, index), session, "noting a sitting")
+    }
+
+    /// Commits one block; durable when this returns.
+    pub(crate) fn append(&self, key: &str, row: &BlockRow) -> Result<(), MeasureError> {
+        self.put(BLOCKS, (key, row.block), row, "keeping a block")
+    }
+
+    fn put<'k, K: redb::Key + 'static>(
+        &self,
+        table: TableDefinition<K, &[u8]>,
+        key: impl std::borrow::Borrow<K::SelfType<'k>>,
+        value: &impl Serialize,
+        doing: &'static str,
+    ) -> Result<(), MeasureError> {
+        let fail = |error: redb::Error| failure(&self.path, doing, error);
+        let bytes = serde_json::to_vec(value)
+            .map_err(|error| fail(redb::Error::Io(io::Error::other(error))))?;
+        let write = self.database.begin_write().map_err(|error| fail(error.into()))?;
+        {
+            let mut table = write.open_table(table).map_err(|error| fail(error.into()))?;
+            table.insert(key, bytes.as_slice()).map_err(|error| fail(error.into()))?;
+        }
+        write.commit().map_err(|error| fail(error.into()))
+    }
+
+    /// Every value of `table` under `key`, by index.
+    fn all<T: DeserializeOwned>(
+        &self,
+        table: TableDefinition<(&str, u32), &[u8]>,
+        key: &str,
+        what: &'static str,
+    ) -> Result<Vec<T>, MeasureError> {
+        let fail = |error: redb::Error| failure(&self.path, "reading a campaign", error);
+        let read = self.database.begin_read().map_err(|error| fail(error.into()))?;
+        let table = match read.open_table(table) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(fail(error.into())),
+        };
+        let mut values = Vec::new();
+        let range = table.range((key, 0)..=(key, u32::MAX)).map_err(|error| fail(error.into()))?;
+        for entry in range {
+            let (_, bytes) = entry.map_err(|error| fail(error.into()))?;
+            values.push(self.decode(key, bytes.value(), what)?);
+        }
+        Ok(values)
+    }
+
+    fn decode<T: DeserializeOwned>(
+        &self,
+        key: &str,
+        bytes: &[u8],
+        what: &str,
+    ) -> Result<T, MeasureError> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| self.content(key, format!("{what} cannot be read ({error})")))
+    }
+
+    fn content(&self, key: &str, what: String) -> MeasureError {
+        MeasureError::JournalContent { path: self.path.clone(), key: key.to_owned(), what }
+    }
+}
+
+fn failure(path: &Path, doing: &'static str, error: impl Into<redb::Error>) -> MeasureError {
+    MeasureError::Journal { path: path.to_owned(), doing, source: Box::new(error.into()) }
+}
+
+/// Creates an empty journal at `path` in one step: complete, or not there.
+fn lay(path: &Path) -> Result<(), MeasureError> {
+    let fail = |source| MeasureError::JournalCreate { path: path.to_owned(), source };
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let draft = PathBuf::from(name);
+    // Left by a process of the same id that was killed here.
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
+        _ => {}
+    }
+    match Database::create(&draft) {
+        Ok(database) => drop(database),
+        Err(DatabaseError::Storage(redb::StorageError::Io(error))) => return Err(fail(error)),
+        Err(error) => return Err(failure(path, "creating it", error)),
+    }
+    let linked = match fs::hard_link(&draft, path) {
+        // Another process was faster; whichever opens it first has it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    };
+    fs::remove_file(&draft).and(linked).map_err(fail)?;
+    // The name must survive a power cut as the contents do.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::File::open(folder.unwrap_or(Path::new("."))).map_err(fail)?;
+    folder.sync_all().map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Direction;
+    use proptest::prelude::*;
+
+    const KEY: &str = "sort";
+
+    fn plan(blocks: u32) -> Registered {
+        let arm = Arm { command: "true".into(), dir: "/".into(), env: vec![] };
+        let direction = Direction::Lower;
+        let metric = Metric::Regex { pattern: "(x)".into(), direction, unit: "s".into() };
+        Registered {
+            schema: JOURNAL_SCHEMA.into(),
+            a: arm.clone(),
+            b: arm,
+            metric,
+            warmups: 0,
+            seed: 1,
+            equivalence_margin: Some(0.1),
+            blocks,
+            extended_from: vec![],
+        }
+    }
+
+    fn row(block: u32) -> BlockRow {
+        BlockRow {
+            block,
+            a_first: a_first(1, block),
+            a: 0.1,
+            b: 1e-300,
+            a_wall_s: 0.1,
+            b_wall_s: 0.1,
+            a_cpu_s: 0.1,
+            b_cpu_s: 0.1,
+            a_max_rss_bytes: 1,
+            b_max_rss_bytes: 1,
+            session: 0,
+        }
+    }
+
+    fn journal(dir: &tempfile::TempDir) -> Journal {
+        Journal::open(&dir.path().join("journal")).unwrap()
+    }
+
+    #[test]
+    fn what_was_kept_is_there_when_the_file_is_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        {
+            let journal = journal(&dir);
+            journal.register(KEY, &plan(4), 0).unwrap();
+            journal.append(KEY, &row(0)).unwrap();
+            journal.append(KEY, &row(1)).unwrap();
+        }
+        let journal = journal(&dir);
+        assert_eq!(journal.rows(KEY).unwrap(), [row(0), row(1)]);
+        assert_eq!(journal.campaign(KEY).unwrap(), Some(plan(4)));
+    }
+
+    #[test]
+    fn keys_do_not_see_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = journal(&dir);
+        for key in ["sort", "sor", "sorta"] {
+            journal.register(key, &plan(4), 0).unwrap();
+        }
+        journal.append("sorta", &row(0)).unwrap();
+        journal.append("sor", &row(0)).unwrap();
+        assert_eq!(journal.rows("sort").unwrap(), []);
+    }
+
+    #[test]
+    fn only_laying_leaves_a_file_and_it_is_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        // What a process of this id leaves that is killed while laying.
+        fs::write(format!("{}.new-{}", path.display(), std::process::id()), "half").unwrap();
+        drop(Journal::open(&path).unwrap());
+        let names: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["journal"]);
+    }
+
+    #[test]
+    fn a_longer_plan_is_noted_only_if_the_result_was_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = journal(&dir);
+        let longer = |blocks, rows| journal.register(KEY, &plan(blocks), rows).unwrap();
+        assert_eq!(longer(4, 0).extended_from, [0; 0]);
+        assert_eq!(longer(6, 3).extended_from, [0; 0]);
+        assert_eq!(longer(8, 6).extended_from, [6]);
+        assert_eq!(longer(9, 8).extended_from, [6, 8]);
+        assert_eq!(longer(9, 8).extended_from, [6, 8]);
+    }
+
+    #[test]
+    fn rows_that_were_tampered_with_are_no_figures() {
+        let tampered = |change: fn(&mut BlockRow)| {
+            let dir = tempfile::tempdir().unwrap();
+            let journal = journal(&dir);
+            journal.register(KEY, &plan(4), 0).unwrap();
+            let mut row = row(0);
+            change(&mut row);
+            journal.append(KEY, &row).unwrap();
+            journal.rows(KEY).unwrap_err().to_string()
+        };
+        assert!(tampered(|row| row.block = 1).contains("not as written"));
+        assert!(tampered(|row| row.a_first = !row.a_first).contains("not as written"));
+        assert!(tampered(|row| row.b = -1.0).contains("not as written"));
+        // JSON has no infinity, so it is stored as null.
+        assert!(tampered(|row| row.b = f64::INFINITY).contains("cannot be read"));
+    }
+
+    #[test]
+    fn blocks_without_a_plan_and_plans_of_another_form_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = journal(&dir);
+        journal.append(KEY, &row(0)).unwrap();
+        assert!(journal.rows(KEY).unwrap_err().to_string().contains("without a plan"));
+        let other = Registered { schema: "unlikely/journal/9".into(), ..plan(4) };
+        journal.register(KEY, &other, 0).unwrap();
+        let error = journal.register(KEY, &plan(4), 0).unwrap_err().to_string();
+        assert!(error.contains("unlikely/journal/9"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_read_back_to_the_last_bit(bits in 0u64..f64::MAX.to_bits()) {
+            let value = f64::from_bits(bits);
+            let json = serde_json::to_vec(&BlockRow { a: value, ..row(0) }).unwrap();
+            let back: BlockRow = serde_json::from_slice(&json).unwrap();
+            prop_assert_eq!(back.a.to_bits(), bits);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What a caller may rely on: the design, the journal, the report and the messages.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is the report")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use unlikely_measure::{
+    Arm, BenchReport, Direction, MeasureError, Metric, Plan, Progress, Verdict, kept_rows, run,
+};
+
+/// A folder with a journal, and commands that log each of their runs.
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.dir.path().join("journal.redb")
+    }
+
+    fn arm(&self, command: &str) -> Arm {
+        let command = format!("echo x >>runs; {command}");
+        Arm { command, dir: self.dir.path().to_owned(), env: vec![] }
+    }
+
+    fn plan(&self, a: &str, b: &str, blocks: u32) -> Plan {
+        let pattern = r"v=(\S+)".to_owned();
+        Plan {
+            a: self.arm(a),
+            b: self.arm(b),
+            metric: Metric::Regex { pattern, direction: Direction::Lower, unit: "ops".to_owned() },
+            blocks,
+            warmups: 0,
+            seed: 3,
+            timeout: Duration::from_secs(60),
+            equivalence_margin: None,
+        }
+    }
+
+    fn run(&self, plan: &Plan) -> Result<BenchReport, MeasureError> {
+        run(plan, &self.journal(), "sort", &mut |_| {})
+    }
+
+    /// Runs that took place.
+    fn runs(&self) -> usize {
+        lines(&self.dir.path().join("runs"))
+    }
+}
+
+fn lines(file: &Path) -> usize {
+    fs::read_to_string(file).map_or(0, |text| text.lines().count())
+}
+
+#[test]
+fn a_campaign_ends_in_a_verdict_with_its_evidence() {
+    let bench = Bench::new();
+    let report = bench.run(&bench.plan("echo v=200", "echo v=199", 6)).unwrap();
+    assert_eq!((report.verdict, report.blocks, report.seed), (Verdict::Faster, 6, 3));
+    assert!((report.ratio - 0.995).abs() < 1e-12);
+    assert!((report.a.geomean - 200.0).abs() < 1e-9 && report.a.n == 6);
+    assert_eq!(report.rows.len(), 6);
+    for (row, block) in report.rows.iter().zip(0..) {
+        assert_eq!((row.block, row.a, row.b, row.session), (block, 200.0, 199.0, 0));
+        assert!(row.a_wall_s > 0.0 && row.b_wall_s > 0.0);
+    }
+    let first: Vec<bool> = report.rows.iter().map(|row| row.a_first).collect();
+    assert!(first.chunks(2).all(|pair| pair[0] != pair[1]), "{first:?}");
+    assert!(report.provenance.started_unix_s > 0);
+    assert!(report.n_counts.contains("6 pairs"), "{}", report.n_counts);
+}
+
+#[test]
+fn time_is_the_metric_where_none_is_printed() {
+    let bench = Bench::new();
+    let plan = Plan { metric: Metric::Time, ..bench.plan("true", "true", 2) };
+    let report = bench.run(&plan).unwrap();
+    assert_eq!((report.metric.as_str(), report.unit.as_str()), ("time", "s"));
+    assert!(report.rows.iter().all(|row| row.a == row.a_wall_s && row.b == row.b_wall_s));
+}
+
+#[test]
+fn the_printed_form_has_the_agreed_keys_and_no_nulls_for_figures() {
+    let bench = Bench::new();
+    let report = bench.run(&bench.plan("echo v=2", "echo v=2", 2)).unwrap();
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["schema"], "unlikely/bench/1");
+    assert_eq!(json["direction"], "lower");
+    assert_eq!(json["verdict"], "inconclusive");
+    for key in ["ratio", "p", "mde80_percent", "blocks", "seed"] {
+        assert!(json[key].is_number(), "{key}: {}", json[key]);
+    }
+    for (arm, key) in [("a", "geomean"), ("a", "sd_percent"), ("b", "n")] {
+        assert!(json[arm][key].is_number(), "{arm}.{key}");
+    }
+    assert!(json["ci95"][0].is_number() && json["ci95"][1].is_number());
+    assert_eq!(serde_json::from_value::<BenchReport>(json).unwrap(), report);
+}
+
+#[test]
+fn the_order_of_runs_is_the_one_that_the_rows_tell() {
+    let bench = Bench::new();
+    let mut plan = bench.plan("", "", 8);
+    plan.a.command = "printf A >>order; echo v=1".into();
+    plan.b.command = "printf B >>order; echo v=1".into();
+    let report = bench.run(&plan).unwrap();
+    let told: String =
+        report.rows.iter().map(|row| if row.a_first { "AB" } else { "BA" }).collect();
+    assert_eq!(fs::read_to_string(bench.dir.path().join("order")).unwrap(), told);
+}
+
+#[test]
+fn a_complete_campaign_reports_again_without_running_anything() {
+    let bench = Bench::new();
+    let plan = Plan { warmups: 1, ..bench.plan("echo v=$$", "echo v=$$", 4) };
+    let first = bench.run(&plan).unwrap();
+    assert_eq!(bench.runs(), 2 + 8);
+    assert_eq!(bench.run(&plan).unwrap(), first);
+    assert_eq!(bench.runs(), 2 + 8);
+}
+
+#[test]
+fn warmups_come_before_each_sitting_and_are_not_kept() {
+    let bench = Bench::new();
+    // The fourth run of a block fails once: 4 warm-ups and one block before it.
+    let fragile = "test $(wc -l <runs) -ne 8 && echo v=$$";
+    let plan = Plan { warmups: 2, ..bench.plan(fragile, fragile, 3) };
+    assert!(matches!(bench.run(&plan), Err(MeasureError::Failed { .. })));
+    assert_eq!((bench.runs(), kept_rows(&bench.journal(), "sort").unwrap().len()), (8, 1));
+    let kept = kept_rows(&bench.journal(), "sort").unwrap();
+    let mut told = Vec::new();
+    let report = run(&plan, &bench.journal(), "sort", &mut |progress| told.push(progress)).unwrap();
+    // 4 warm-ups again, and the two blocks that were not there.
+    assert_eq!(bench.runs(), 8 + 4 + 4);
+    assert_eq!(report.rows[..1], kept);
+    let sessions: Vec<u32> = report.rows.iter().map(|row| row.session).collect();
+    assert_eq!(sessions, [0, 1, 1]);
+    assert!(report.n_counts.contains("2 sitting"), "{}", report.n_counts);
+    assert_eq!(told[0], Progress::Resumed { blocks: 1, of: 3 });
+    assert_eq!(told[2], Progress::Warmup { done: 2, of: 2 });
+    assert!(matches!(&told[4], Progress::Block { row, of: 3 } if row.block == 2));
+}
+
+#[test]
+fn another_plan_under_the_same_key_is_refused_and_says_what_differs() {
+    let bench = Bench::new();
+    let plan = bench.plan("echo v=1", "echo v=2", 4);
+    bench.run(&plan).unwrap();
+    let refused = |change: &dyn Fn(&mut Plan)| {
+        let mut other = plan.clone();
+        change(&mut other);
+        let error = bench.run(&other).unwrap_err();
+        assert!(matches!(error, MeasureError::PlanDiffers { .. }), "{error}");
+        error.to_string()
+    };
+    assert!(refused(&|p| p.b.command += " ").contains("command of B"));
+    assert!(refused(&|p| p.a.env.push(("X".into(), "1".into()))).contains("environment of A"));
+    assert!(refused(&|p| p.metric = Metric::Time).contains("metric"));
+    assert!(refused(&|p| p.seed += 1).contains("seed"));
+    assert!(refused(&|p| p.equivalence_margin = Some(0.01)).contains("equivalence margin"));
+    assert!(refused(&|p| p.blocks = 3).contains("blocks"));
+    assert!(refused(&|p| p.warmups = 1).contains("start a new key"));
+    // Nothing of that ran, and another key takes what this one refuses.
+    assert_eq!(bench.runs(), 8);
+    let other = Plan { seed: 9, ..plan.clone() };
+    run(&other, &bench.journal(), "search", &mut |_| {}).unwrap();
+    assert_eq!(kept_rows(&bench.journal(), "sort").unwrap().len(), 4);
+    assert_eq!(kept_rows(&bench.journal(), "search").unwrap().len(), 4);
+}
+
+#[test]
+fn more_blocks_continue_a_complete_campaign_and_the_report_says_so() {
+    let bench = Bench::new();
+    let short = bench.plan("echo v=$$", "echo v=$$", 4);
+    let before = bench.run(&short).unwrap();
+    assert!(!before.reason.contains("caution"));
+    let longer = Plan { blocks: 6, ..short };
+    for _ in 0..2 {
+        let after = bench.run(&longer).unwrap();
+        assert_eq!(after.rows[..4], before.rows);
+        assert!(
+            after.reason.contains("after its result at 4 blocks was known"),
+            "{}",
+            after.reason
+        );
+    }
+    assert_eq!(bench.runs(), 12);
+}
+
+#[test]
+fn a_journal_in_use_is_refused_by_name() {
+    let bench = Bench::new();
+    let plan = bench.plan("echo v=1", "echo v=1", 2);
+    let mut refusals = Vec::new();
+    let journal = bench.journal();
+    let second = &mut |progress| {
+        if matches!(progress, Progress::Block { row, .. } if row.block == 0) {
+            refusals.push(run(&plan, &journal, "other", &mut |_| {}).unwrap_err());
+        }
+    };
+    run(&plan, &journal, "sort", second).unwrap();
+    assert_eq!(refusals.len(), 1);
+    for refusal in refusals {
+        assert!(matches!(refusal, MeasureError::JournalLocked { .. }), "{refusal}");
+        assert!(refusal.to_string().contains(&*journal.to_string_lossy()), "{refusal}");
+    }
+}
+
+#[test]
+fn output_without_the_metric_names_run_pattern_and_output() {
+    let bench = Bench::new();
+    let text = bench.run(&bench.plan("echo score 5", "echo v=1", 2)).unwrap_err().to_string();
+    for part in ["run of A in block", r"v=(\\S+)", "score 5"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_refused_and_left_alone() {
+    let bench = Bench::new();
+    fs::write(bench.journal(), "precious text").unwrap();
+    let error = bench.run(&bench.plan("echo v=1", "echo v=1", 2)).unwrap_err();
+    assert!(matches!(error, MeasureError::Journal { .. }), "{error}");
+    assert!(error.to_string().contains("journal.redb"), "{error}");
+    assert_eq!(fs::read_to_string(bench.journal()).unwrap(), "precious text");
+    assert_eq!(bench.runs(), 0);
+}
+
+#[test]
+fn a_journal_in_a_missing_folder_is_named_before_anything_runs() {
+    let bench = Bench::new();
+    let plan = bench.plan("echo v=1", "echo v=1", 2);
+    let journal = bench.dir.path().join("missing/journal.redb");
+    let error = run(&plan, &journal, "sort", &mut |_| {}).unwrap_err();
+    assert!(matches!(error, MeasureError::JournalCreate { .. }), "{error}");
+    assert_eq!((bench.runs(), kept_rows(&journal, "sort").unwrap().len()), (0, 0));
+}

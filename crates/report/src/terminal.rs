@@ -1,0 +1,194 @@
+//! The summary of a run for terminals.
+
+use unlikely_measure::Verdict;
+use unlikely_profile::Severity;
+
+use crate::evidence::{Evidence, Fate, Outcome, SiteEvidence, WorkloadBench};
+use crate::facts::{
+    blocks, candidate, code_summary, condition, detectable, diagnostic_counts, fate, fates,
+    function, gain_sentence, hint, machine, outcome, place, rare_of, stressor_only, verdict,
+    workload, workloads,
+};
+use crate::figures::{arms, bytes_change, counted, ratio};
+use crate::screen::{Align, Screen, Tone};
+use crate::terminal_scan::{audit_rows, diagnostics};
+use crate::text::{clip, clip_middle, columns, left, named, prose};
+
+/// The whole run on one page of at most `width` columns (at least 40), for a terminal.
+///
+/// Text from outside is shown with its control characters and bidirectional overrides spelled
+/// out; with `color`, SGR sequences repeat what words say.
+pub fn terminal(evidence: &Evidence, width: usize, color: bool) -> String {
+    let mut screen = Screen::new(width, color);
+    opening(&mut screen, evidence);
+    hints(&mut screen, evidence);
+    benches(&mut screen, "A/B of the combined patch", &evidence.bench);
+    for site in evidence.sites.iter().filter(|site| !site.bench.is_empty()) {
+        let name = candidate(evidence, &site.id).map_or_else(|| prose(&site.id), place);
+        benches(&mut screen, &format!("A/B of {name} alone"), &site.bench);
+    }
+    audit_rows(&mut screen, &evidence.scan);
+    diagnostics(&mut screen, &evidence.scan, false);
+    closing(&mut screen, evidence);
+    screen.finish()
+}
+
+fn opening(screen: &mut Screen, evidence: &Evidence) {
+    let project = named(&evidence.project, "(unnamed project)");
+    screen.heading(&project, &prose(&evidence.tool));
+    let names: Vec<String> =
+        workloads(evidence).into_iter().map(|(name, class)| format!("{name} ({class})")).collect();
+    let conditions = counted(evidence.scan.candidates.len() as u64, "condition");
+    let profiled = if names.is_empty() {
+        format!("{conditions}, no workload")
+    } else {
+        format!("{conditions} under {}", names.join(", "))
+    };
+    screen.field("profiled", &profiled);
+    let collector = &evidence.collector;
+    let why = prose(&collector.why);
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    screen.field("collector", &format!("{}{why}", named(&collector.name, "(unknown)")));
+    let build = format!("{} {}", prose(&evidence.compiler), prose(&evidence.cflags));
+    screen.field("build", build.trim());
+    if let Some(provenance) = evidence.bench.first().map(|bench| &bench.report.provenance) {
+        screen.field("machine", &machine(provenance));
+    }
+    if let Some((before, after)) = evidence.text_bytes {
+        screen.field("text", &bytes_change(before, after));
+    }
+}
+
+fn hints(screen: &mut Screen, evidence: &Evidence) {
+    screen.heading("Hints", &fates(&evidence.sites));
+    for site in &evidence.sites {
+        hint_block(screen, evidence, site);
+    }
+}
+
+fn fate_tone(fate: Fate) -> Tone {
+    match fate {
+        Fate::Kept => Tone::Good,
+        Fate::Withdrawn => Tone::Bad,
+        Fate::NoOp | Fate::NotTried => Tone::Faint,
+    }
+}
+
+/// Columns before the text of a hint.
+const INDENT: usize = 13;
+
+fn hint_block(screen: &mut Screen, evidence: &Evidence, site: &SiteEvidence) {
+    let word = screen.paint(fate_tone(site.fate), &left(fate(site.fate), 9));
+    let room = screen.width.saturating_sub(INDENT);
+    let indent = " ".repeat(INDENT);
+    let Some(candidate) = candidate(evidence, &site.id) else {
+        let id = clip(&prose(&site.id), room);
+        screen.line(&format!("  {word}  {id}"));
+        return;
+    };
+    let at = clip_middle(&place(candidate), room);
+    let inside = function(candidate).map(|name| format!("  {name}()")).unwrap_or_default();
+    let inside = clip(&inside, room.saturating_sub(columns(&at)));
+    screen.line(&format!("  {word}  {at}{inside}"));
+    let code = clip(&condition(candidate), room.saturating_sub(12));
+    screen.line(&format!("{indent}{}({code})", hint(candidate.expect)));
+    let mut counts = rare_of(candidate.expect, candidate.executed, candidate.taken);
+    if stressor_only(candidate) {
+        counts.push_str("; only a stressor runs it");
+    }
+    screen.paragraph(Tone::Plain, &counts, &indent, &indent);
+    if site.fate != Fate::NoOp
+        && let Some(summary) = code_summary(&site.code)
+    {
+        screen.paragraph(Tone::Plain, &summary.words().join("; "), &indent, &indent);
+    }
+    if site.fate != Fate::Kept {
+        screen.paragraph(Tone::Faint, &prose(&site.fate_reason), &indent, &indent);
+    }
+}
+
+pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Faster => Tone::Good,
+        Verdict::Slower => Tone::Bad,
+        Verdict::Equivalent => Tone::Plain,
+        Verdict::Inconclusive => Tone::Warn,
+    }
+}
+
+fn benches(screen: &mut Screen, title: &str, bench: &[WorkloadBench]) {
+    let Some(first) = bench.first() else { return };
+    let same_n = bench.iter().all(|one| one.report.blocks == first.report.blocks);
+    let n = if same_n {
+        format!("n = {}", blocks(&first.report))
+    } else {
+        "n counts blocks (one run of each build)".to_owned()
+    };
+    screen.heading(title, &n);
+    let mut head = vec![
+        ("workload", Align::Left),
+        ("A", Align::Right),
+        ("B", Align::Right),
+        ("B/A", Align::Right),
+        ("95 % CI", Align::Right),
+        ("verdict", Align::Left),
+    ];
+    let mut rows: Vec<_> = bench.iter().map(bench_row).collect();
+    if !same_n {
+        head.push(("n", Align::Right));
+        for (row, one) in rows.iter_mut().zip(bench) {
+            row.push((one.report.blocks.to_string(), Tone::Plain));
+        }
+    }
+    screen.table(&head, &rows);
+    for one in bench {
+        let name = clip_middle(&workload(one), 40);
+        let mut why = format!("{name}: {}", prose(&one.report.reason));
+        if one.report.verdict == Verdict::Inconclusive
+            && let Some(effect) = detectable(&one.report)
+        {
+            why.push_str(&format!("; {effect} would show in 4 of 5 such campaigns"));
+        }
+        screen.paragraph(Tone::Faint, &why, "  ", "    ");
+    }
+}
+
+fn bench_row(one: &WorkloadBench) -> Vec<(String, Tone)> {
+    let report = &one.report;
+    let (a, b) = arms(report);
+    let shown = ratio(report);
+    let plain = |text: String| (text, Tone::Plain);
+    vec![
+        plain(clip(&named(&one.workload, "(unnamed)"), 24)),
+        plain(a),
+        plain(b),
+        plain(shown.change),
+        plain(
+            shown
+                .interval
+                .map_or_else(|| "none".to_owned(), |ci| ci.replacen("\u{a0}% to ", "…", 1)),
+        ),
+        (verdict(report.verdict).to_owned(), verdict_tone(report.verdict)),
+    ]
+}
+
+fn closing(screen: &mut Screen, evidence: &Evidence) {
+    let tone = match evidence.outcome {
+        Outcome::Gain => Tone::Good,
+        Outcome::Loss => Tone::Bad,
+        Outcome::NoGain | Outcome::NoEffect | Outcome::NoCandidate => Tone::Warn,
+    };
+    screen.heading("Verdict", "");
+    let word = outcome(evidence.outcome);
+    screen.paragraph(tone, &format!("{word}."), "  ", "  ");
+    let summary = named(&evidence.summary, &gain_sentence(&evidence.bench));
+    screen.paragraph(Tone::Plain, &summary, "  ", "  ");
+    if evidence.scan.diagnostics.iter().all(|one| one.severity == Severity::Note) {
+        let counts = format!("Diagnostics: {}.", diagnostic_counts(&evidence.scan));
+        screen.paragraph(Tone::Faint, &counts, "  ", "  ");
+    }
+    let next = prose(&evidence.next);
+    if !next.is_empty() {
+        screen.paragraph(Tone::Strong, &format!("Next: {next}"), "  ", "  ");
+    }
+}

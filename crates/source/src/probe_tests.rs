@@ -1,0 +1,116 @@
+//! The rewritten text still is the program, and each outcome has a line of its own.
+
+use super::*;
+use crate::{MacroTable, sites};
+
+fn probed(text: &str) -> Option<Probed> {
+    let mut table = MacroTable::default();
+    table.add("a.c", text.as_bytes());
+    probe(text.as_bytes(), &sites(text.as_bytes(), &table))
+}
+
+fn line(probed: &Probed, line: u32) -> String {
+    let text = String::from_utf8_lossy(&probed.text).into_owned();
+    text.lines().nth(line as usize - 1).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn each_outcome_has_a_line_of_its_own() {
+    let p =
+        probed("int f(int a, int b)\n{\n  if (a < 0 && b) return 1;\n  return 0;\n}\n").unwrap();
+    assert_eq!(p.probes.len(), 2);
+    for probe in &p.probes {
+        assert_eq!(line(&p, probe.true_line), "({__asm__ volatile(\"\");1;})");
+        assert_eq!(line(&p, probe.false_line), "({__asm__ volatile(\"\");0;})");
+    }
+    assert_eq!((p.probes[0].start.line, p.probes[0].start.column), (3, 7));
+    assert_eq!((p.probes[1].start.column, p.probes[1].end.column), (16, 17));
+}
+
+#[test]
+fn every_line_knows_where_it_came_from() {
+    let p = probed("int f(int a)\n{\n  if (a)\n    return 1;\n  return 0;\n}\n").unwrap();
+    assert_eq!(p.line_map.len(), String::from_utf8_lossy(&p.text).lines().count());
+    assert_eq!(p.line_map, [1, 2, 3, 3, 3, 3, 3, 4, 5, 6]);
+}
+
+#[test]
+fn conditions_inside_conditions_nest() {
+    let p = probed("int f(int a, int b) { if (g(a ? b : 2) && b) return 1; return 0; }").unwrap();
+    assert_eq!(p.probes.len(), 3);
+    let open = p.text.iter().filter(|b| **b == b'(').count();
+    assert_eq!(open, p.text.iter().filter(|b| **b == b')').count());
+}
+
+#[test]
+fn a_hint_around_operands_gives_way() {
+    let p = probed("int f(int a, int b) { if (unlikely(a && b)) return 1; return 0; }").unwrap();
+    let text = String::from_utf8_lossy(&p.text).into_owned();
+    assert!(!text.contains("unlikely"), "{text}");
+    assert_eq!(p.probes.len(), 2);
+    let p = probed("int f(int a) { if (unlikely(a)) return 1; return 0; }").unwrap();
+    assert!(String::from_utf8_lossy(&p.text).contains("((unlikely(a))?"));
+}
+
+#[test]
+fn what_cannot_be_probed_is_left_alone() {
+    assert_eq!(probed("int x[sizeof(int) == 4 ? 1 : 2];"), None);
+    assert_eq!(probed("#define M(a) do { if (a) g(); } while (0)\n"), None);
+    assert_eq!(probed("#line 7 \"x.y\"\nint f(int a) { if (a) return 1; return 0; }"), None);
+    assert_eq!(probed("int f(int a) { switch (a) { case 1: return 2; } return 0; }"), None);
+    let macro_argument = "#define TWICE(x) ((x) + (x))\nint f(int a) { return TWICE(a && g()); }";
+    assert_eq!(probed(macro_argument), None);
+}
+
+/// What the compiler makes of the rewritten text: the counts, from the source down to gcov, are
+/// held against clang's in the workspace's end-to-end tests.
+#[test]
+fn the_rewritten_text_compiles_and_behaves_the_same() {
+    let source = "
+#include <stdio.h>
+#define likely(x) __builtin_expect(!!(x), 1)
+struct s { unsigned bit : 1; double d; char *p; };
+static int f(int a, struct s *s)
+{
+	int n = 0;
+	if (likely(a > 3 && s->bit) || s->p)
+		n += s->d ? 1 : 2;
+	else if (!(a & 1) && ({ int t = a; t > 2; }))
+		n += 4;
+	for (int i = 0, j = 9; i < a && j; i++, j--)
+		while (n < 10) { n++; if (n == 7) continue; if (a == 5) break; }
+	do n += a > 2 ? (a > 3 ? 1 : 5) : 7; while (n & 1);
+	switch (n % 3) { case 0: n += a && n; break; default: n -= a || n; }
+	return n;
+}
+int main(void)
+{
+	struct s s = { 1, 0.5, 0 };
+	int sum = 0;
+	for (int i = 0; i < 50; i++) { s.bit = i & 1; s.d = i % 3; sum = sum * 3 + f(i % 11, &s); }
+	printf(\"%d\\n\", sum);
+	return 0;
+}
+";
+    let p = probed(source).unwrap();
+    assert!(p.probes.len() >= 18, "{}", p.probes.len());
+    assert_eq!(output(source.as_bytes(), "plain"), output(&p.text, "probed"));
+}
+
+fn output(text: &[u8], name: &str) -> Vec<u8> {
+    let dir = std::env::temp_dir().join(format!("unlikely-probe-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let (source, program) = (dir.join("a.c"), dir.join("a"));
+    std::fs::write(&source, text).unwrap();
+    let status = std::process::Command::new("gcc")
+        .args(["-O2", "-w", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status()
+        .expect("gcc is needed: apt-get install gcc");
+    assert!(status.success(), "{}", source.display());
+    let out = std::process::Command::new(&program).output().unwrap();
+    assert!(out.status.success());
+    std::fs::remove_dir_all(&dir).unwrap();
+    out.stdout
+}
