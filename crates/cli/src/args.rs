@@ -56,6 +56,105 @@ pub(crate) enum Verb {
         #[command(flatten)]
         scan: ScanArgs,
     },
+    /// Compile each proposed site with and without its hint, and compare the machine code.
+    Check {
+        #[command(flatten)]
+        dir: Dir,
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Write a patch for each hint that changes the code; build and test each.
+    Patch {
+        #[command(flatten)]
+        dir: Dir,
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Measure the patched tree against the baseline, or any two commands.
+    Bench {
+        #[command(flatten)]
+        dir: Dir,
+        #[command(flatten)]
+        bench: BenchArgs,
+    },
+    /// Write the evidence of the last run in one of its forms.
+    Report {
+        #[command(flatten)]
+        dir: Dir,
+        #[arg(long, value_enum, default_value_t)]
+        format: ReportFormat,
+        /// Id of one site, for its own commit message.
+        #[arg(long, value_name = "ID")]
+        site: Option<String>,
+    },
+    /// All of it: record, scan, check, patch, bench, report.
+    Tune {
+        #[command(flatten)]
+        dir: Dir,
+        /// Where the counts come from [default: llvm where clang builds the project, else gcov].
+        #[arg(long, value_enum)]
+        collector: Option<CollectorName>,
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+}
+
+/// Form of a report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    #[default]
+    Text,
+    Json,
+    Html,
+    /// A commit message.
+    Message,
+}
+
+/// Which way a metric improves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionName {
+    Higher,
+    #[default]
+    Lower,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Baseline command, run by sh in the current folder.
+    #[arg(long, value_name = "CMD", requires = "b", conflicts_with = "dir")]
+    pub(crate) a: Option<String>,
+    /// Candidate command.
+    #[arg(long, value_name = "CMD", requires = "a", conflicts_with = "dir")]
+    pub(crate) b: Option<String>,
+    /// Blocks: one run of each command, in random order.
+    #[arg(long, default_value_t = 20, requires = "a")]
+    pub(crate) blocks: u32,
+    /// Discarded runs of each command.
+    #[arg(long, default_value_t = 1, requires = "a")]
+    pub(crate) warmups: u32,
+    /// Seed of the order; drawn and printed if not given.
+    #[arg(long, requires = "a")]
+    pub(crate) seed: Option<u64>,
+    /// Seconds that one run may take.
+    #[arg(long, default_value_t = 600, requires = "a")]
+    pub(crate) timeout: u64,
+    /// Difference in percent that counts as none.
+    #[arg(long, value_name = "PERCENT", requires = "a")]
+    pub(crate) margin: Option<f64>,
+    /// Metric from the output: its first group is the number [default: wall time].
+    #[arg(long, requires = "a")]
+    pub(crate) regex: Option<String>,
+    /// Which way the metric of --regex improves.
+    #[arg(long, value_enum, default_value_t, requires = "regex")]
+    pub(crate) direction: DirectionName,
+    /// Unit of the metric of --regex.
+    #[arg(long, default_value = "", requires = "regex")]
+    pub(crate) unit: String,
+    /// Keep the blocks in this file, and go on with those that it holds.
+    #[arg(long, value_name = "FILE", requires = "a")]
+    pub(crate) journal: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 /// The project.

@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod project;
 mod shell;
+mod steps;
 mod toolchain;
 mod tree;
 mod verbs;
@@ -20,6 +21,7 @@ use clap::Parser;
 
 use args::{Cli, Verb};
 use exit::Exit;
+use steps::evidence::Reached;
 
 fn main() -> ExitCode {
     if let Some(code) = wrapper::become_compiler_if_called_so() {
@@ -40,5 +42,15 @@ fn run(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
         Verb::Record { dir, collector } => verbs::record::run(&dir.dir, *collector),
         Verb::Scan { dir, scan } => verbs::scan::run(&dir.dir, scan),
+        Verb::Check { dir, format } => verbs::tune::run_to(&dir.dir, Reached::Checked, *format),
+        Verb::Patch { dir, format } => verbs::tune::run_to(&dir.dir, Reached::Patched, *format),
+        Verb::Bench { dir, bench } => match (&bench.a, &bench.b) {
+            (Some(a), Some(b)) => verbs::bench::run(a, b, bench),
+            _ => verbs::tune::run_to(&dir.dir, Reached::Measured, bench.format),
+        },
+        Verb::Report { dir, format, site } => {
+            verbs::report::run(&dir.dir, *format, site.as_deref())
+        }
+        Verb::Tune { dir, collector, format } => verbs::tune::run(&dir.dir, *collector, *format),
     }
 }

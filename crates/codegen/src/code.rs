@@ -254,3 +254,18 @@ impl Ends {
         found.filter(|&&(_, end)| addr < end).map_or(4, |&(_, end)| end - addr)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_the_compilers_call_unlikely_are_cold() {
+        for name in [".text.unlikely", ".text.unlikely.f", ".text.unlikely.", ".text.split.f"] {
+            assert!(cold_section(name), "{name}");
+        }
+        for name in [".text", ".text.hot.f", ".text.unlikely_named", ".text.startup"] {
+            assert!(!cold_section(name), "{name}");
+        }
+    }
+}

@@ -1,4 +1,18 @@
 //! Does a hint change the machine code, and how?
+//!
+//! Compilers guess branches well, so most hints change nothing, and of those that do many only
+//! shift padding or turn a loop round. Before anything is timed, a translation unit is therefore
+//! compiled twice by its own command, with and without the hint, and the two objects are held
+//! against each other: by the bytes of their executable sections and by what those refer to. Where
+//! they differ, the line table leads from the condition to its machine branch and to its two
+//! sides, from which follow the blocks that left the main body and the jumps taken per pass.
+//!
+//! What cannot be told is `None`; nothing is estimated.
+//!
+//! The way of one question: [`Checker::check`] (`checker`) settles the captured command
+//! (`command`), tries the edit in a private copy (`worker`), compiles (`run`, `cache`), reads the
+//! objects (`object`, `insn`, `refs`, `code`) and compares (`compare`, with `lines`, `site`,
+//! `anchors`, `moved`, `blocks`, `excerpt`).
 
 mod anchors;
 mod blocks;

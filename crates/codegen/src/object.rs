@@ -288,8 +288,11 @@ mod tests {
 
     use super::*;
     use crate::code::Code;
+    use crate::compare::{Version, functions, sizes};
     use crate::lines::Lines;
+    use crate::site::Wanted;
     use crate::testing::compile;
+    use crate::unit::{Pos, SiteQuery};
 
     const TEXT: &str = "
 extern int g(int); extern void cry(const char *) __attribute__((cold));
@@ -300,10 +303,30 @@ static double scale(double d) { return d * 1.5 + 0.25; }
 double h(double d) { return scale(d) * g(3); }
 ";
 
+    /// Everything that is ever done with an object; the number of its function parts.
     fn whole(bytes: &[u8]) -> Result<usize, ObjectError> {
         let image = Image::parse(bytes)?;
         let code = Code::new(&image)?;
-        let _ = Lines::parse(&image, Path::new("/"))?;
+        let lines = Lines::parse(&image, Path::new("/"))?;
+        let (start, end) = (Pos::new(1, 1), Pos::new(9, 99));
+        let arm = Some((Pos::new(4, 50), Pos::new(6, 1)));
+        let site = SiteQuery {
+            file: "x.c".into(),
+            start,
+            end,
+            when_true: arm,
+            when_false: None,
+            taken_true: 1,
+            taken_false: u64::MAX,
+        };
+        let files = lines.files_named(Path::new("/"), "x.c");
+        let version = Version {
+            code: &code,
+            lines: Some((&lines, Wanted { site, anchors: Vec::new(), files })),
+        };
+        let none = Image { sections: vec![], symbols: vec![], parts: vec![], arch: image.arch };
+        let nothing = Version { code: &Code::new(&none)?, lines: None };
+        let _ = (functions(&version, &nothing), functions(&version, &version), sizes(&code));
         Ok(code.parts.len())
     }
 

@@ -171,7 +171,7 @@ impl<'a> Resolver<'a> {
             let from_table = reloc.offset.wrapping_sub(offset);
             hash.update(&from_table.to_le_bytes());
             hash.update(&reloc.kind.to_le_bytes());
-            
+            hash.update(self.entry(reloc, from_table).as_bytes());
         }
         Some(format!("content {}", hash.finalize().to_hex()))
     }

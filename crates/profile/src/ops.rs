@@ -230,6 +230,10 @@ mod tests {
         assert_eq!(sum.files["a.c"].arcs.len(), 1);
         assert_eq!(sum.files["a.c"].arcs[0].taken, [Some(10), Some(2)]);
 
+        let mut alike = one("a.c", arcs(&[Some(9), Some(0)], &[Some(8), Some(8)]));
+        alike.merge(one("a.c", arcs(&[Some(0), Some(7)], &[Some(8), Some(8)])));
+        assert_eq!(alike.files["a.c"].arcs.len(), 2, "one destination proves no order");
+
         for doubtful in [&[][..], &[Some(8), None], &[Some(8), Some(8)], &[Some(10), Some(8)]] {
             let mut sum = sum.clone();
             sum.merge(one("a.c", arcs(&[Some(0), Some(7)], doubtful)));

@@ -13,6 +13,7 @@ use crate::args::{Format, ScanArgs};
 use crate::exit::Exit;
 use crate::output::{color, print, width};
 use crate::project::Project;
+use crate::steps::evidence::proposes;
 
 /// The advice and the text that it is about.
 pub(crate) struct Scanned {
@@ -37,9 +38,7 @@ pub(crate) fn run(dir: &Path, args: &ScanArgs) -> anyhow::Result<Exit> {
             color(std::io::stdout().is_terminal()),
         ))?,
     }
-    let proposed =
-        |c: &unlikely_advise::Candidate| c.verdict == unlikely_advise::SiteVerdict::Propose;
-    Ok(if scan.candidates.iter().any(proposed) { Exit::Done } else { Exit::Negative })
+    Ok(if proposes(scan) { Exit::Done } else { Exit::Negative })
 }
 
 /// Joins a recording with the project's text as it is now.
