@@ -60,7 +60,7 @@ pub struct Target {
     pub in_macro: Option<String>,
     /// The code that runs when it is true.
     pub when_true: Option<Span>,
-    /// The code that runs when it is false.
+    /// The code that runs when it is false: its own arm, or what follows an arm that leaves.
     pub when_false: Option<Span>,
 }
 
@@ -131,7 +131,7 @@ fn measured(
                 bare: site.bare.clone(),
                 in_macro: site.in_macro.clone(),
                 when_true: site.when_true.clone(),
-                when_false: site.when_false.clone(),
+                when_false: site.when_false.clone().or_else(|| site.after.clone()),
             },
         });
     }

@@ -140,14 +140,14 @@ pub(crate) struct Advise {
     pub(crate) rare_max: f64,
     /// Executions over all workloads.
     pub(crate) executed_min: u64,
-    /// How many of the best sites are tried.
+    /// How many hints a patch may hold; the best are taken.
     pub(crate) sites_max: usize,
 }
 
 impl Default for Advise {
     fn default() -> Self {
         let unlikely_advise::Thresholds { rare_max, executed_min } = Default::default();
-        Self { rare_max, executed_min, sites_max: 20 }
+        Self { rare_max, executed_min, sites_max: 10 }
     }
 }
 

@@ -146,6 +146,22 @@ impl Checker {
         self.threads.install(|| jobs.par_iter().map(|(u, e, s)| self.check(u, e, s)).collect())
     }
 
+    /// Whether `unit` compiles to the same instructions with either set of edits, alignment
+    /// padding aside: what tells a hint that adds nothing to others from one that does.
+    ///
+    /// # Errors
+    /// As [`Checker::check`]; edits of files that the unit does not read are allowed and change
+    /// nothing.
+    pub fn same_code(&self, unit: &Unit, a: &[Edit], b: &[Edit]) -> Result<bool, CheckError> {
+        let command = Command::new(unit)?;
+        let worker = self.workers.lend();
+        let job = Job { checker: self, worker: &worker, unit, command: &command };
+        let objects = (job.edited(a)?, job.edited(b)?);
+        let images = (job.image(&objects.0)?, job.image(&objects.1)?);
+        let (a, b) = (job.code(&images.0)?, job.code(&images.1)?);
+        Ok(identical(&a, &b) || padding_only(&a, &b))
+    }
+
     /// The whole of `program --version`.
     fn version(&self, program: &str, dir: &Path) -> Result<Arc<str>, CheckError> {
         if let Some(known) = lock(&self.versions).get(program) {
@@ -276,6 +292,14 @@ impl Job<'_> {
     fn hinted(&self, edit: &Edit, product: Product) -> Result<Vec<u8>, CheckError> {
         let _edited = self.worker.edit(&edit.file, &edit.text)?;
         self.product(product, HINTED)
+    }
+
+    /// The object of the unit with several files edited at once.
+    fn edited(&self, edits: &[Edit]) -> Result<Vec<u8>, CheckError> {
+        let in_effect: Result<Vec<_>, _> =
+            edits.iter().map(|e| self.worker.edit(&e.file, &e.text)).collect();
+        let _in_effect = in_effect?;
+        self.product(Product::Object, HINTED)
     }
 
     fn compare(

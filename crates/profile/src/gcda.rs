@@ -93,7 +93,6 @@ fn counters(
                     .map_or(0, |graph| graph.arcs.iter().filter(|arc| !arc.on_tree).count());
                 if (body.len() + zeros_len) / 8 != expected {
                     report_mismatch(graphs, index, name, sink);
-                    found.remove(&index);
                     continue;
                 }
                 let sums = found.entry(index).or_insert_with(|| vec![0; expected]);
@@ -251,4 +250,46 @@ fn first_line(
         block = graph.arcs[*only].to as usize;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcno::Arc;
+
+    /// Blocks from 2 on lie on the lines given (0: no line); `true` marks a fake arc.
+    fn arcs_of(lines: &[u32], arcs: &[(u32, u32, bool)]) -> Vec<LineArcs> {
+        let mut graph = Graph { block_count: lines.len() as u32 + 2, ..Graph::default() };
+        for (block, &line) in (2..).zip(lines).filter(|(_, line)| **line != 0) {
+            graph.lines.push(BlockLine { block, group: 1, file: 0, line });
+        }
+        for &(from, to, fake) in arcs {
+            graph.arcs.push(Arc { from, to, on_tree: false, fake });
+        }
+        let counts = Counts { arcs: vec![1; arcs.len()], blocks: vec![1; lines.len() + 2] };
+        branches(&graph, &counts).map(|(_, arcs)| arcs).collect()
+    }
+
+    #[test]
+    fn blocks_without_lines_are_followed_while_there_is_one_way_on() {
+        // 2 → 3 → 4 and 2 → 5; 3 and 5 have no line, 5 leads to the exit.
+        let arcs = arcs_of(
+            &[7, 0, 9, 0],
+            &[(0, 2, false), (2, 3, false), (2, 5, false), (3, 4, false), (5, 1, false)],
+        );
+        assert_eq!(arcs.len(), 1);
+        assert_eq!(arcs[0].leads_to, [Some(9), None]);
+    }
+
+    #[test]
+    fn a_ring_of_blocks_without_lines_leads_nowhere() {
+        let arcs = arcs_of(&[7, 0, 9], &[(2, 3, false), (2, 4, false), (3, 3, false)]);
+        assert_eq!(arcs[0].leads_to, [None, Some(9)]);
+    }
+
+    #[test]
+    fn a_call_that_may_throw_is_no_branch() {
+        let arcs = arcs_of(&[7, 8, 9], &[(2, 3, false), (2, 4, false), (2, 1, true)]);
+        assert_eq!(arcs, []);
+    }
 }

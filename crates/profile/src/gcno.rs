@@ -261,3 +261,65 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A notes file of GCC 12 with one function `f` in `a.c` and these records after it.
+    fn notes(records: &[(u32, &[u32])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut word = |word: u32| bytes.extend(word.to_le_bytes());
+        [0x6763_6e6f, 0x4232_322a, 1, 0, 0, 0].into_iter().for_each(&mut word);
+        // ident, checksums; "f"; artificial; "a.c"; line
+        [TAG_FUNCTION, 34, 1, 2, 3, 2].into_iter().for_each(&mut word);
+        bytes.extend(b"f\0\0\0\0\0\x04\0\0\0a.c\0\x01\0\0\0");
+        for (tag, words) in records {
+            let mut word = |word: u32| bytes.extend(word.to_le_bytes());
+            word(*tag);
+            word(words.len() as u32 * 4);
+            words.iter().copied().for_each(word);
+        }
+        bytes
+    }
+
+    const A_C: u32 = u32::from_le_bytes(*b"a.c\0");
+
+    #[test]
+    fn records_may_come_in_any_order() {
+        let (graphs, diagnostics) = read(
+            &notes(&[
+                (TAG_BLOCKS, &[4]),
+                (TAG_LINES, &[3, 0, 4, A_C, 8, 9, 0, 0]),
+                (TAG_LINES, &[2, 0, 4, A_C, 7, 0, 0]),
+                (TAG_ARCS, &[2, 3, 1]),
+                (TAG_ARCS, &[0, 2, 0]),
+            ]),
+            "a.gcno",
+        );
+        assert_eq!(diagnostics, []);
+        let graph = &graphs.functions[0];
+        let lines: Vec<_> = graph.lines.iter().map(|l| (l.block, l.line)).collect();
+        assert_eq!(lines, [(2, 7), (3, 8), (3, 9)]);
+        let arcs: Vec<_> = graph.arcs.iter().map(|a| (a.from, a.to, a.on_tree)).collect();
+        assert_eq!(arcs, [(0, 2, false), (2, 3, true)]);
+        assert_eq!(graphs.files, [Some("a.c".to_owned())]);
+    }
+
+    #[test]
+    fn damaged_records_set_the_function_aside() {
+        for records in [
+            &[(TAG_BLOCKS, &[4][..]), (TAG_BLOCKS, &[4])][..],
+            &[(TAG_BLOCKS, &[u32::MAX])],
+            &[(TAG_BLOCKS, &[4]), (TAG_ARCS, &[2, 9, 0])],
+            &[(TAG_BLOCKS, &[4]), (TAG_ARCS, &[9, 2, 0])],
+            &[(TAG_BLOCKS, &[4]), (TAG_LINES, &[9, 0, 4, A_C, 7, 0, 0])],
+            &[(TAG_BLOCKS, &[4]), (TAG_LINES, &[2, 7, 0, 0])],
+        ] {
+            let (graphs, diagnostics) = read(&notes(records), "a.gcno");
+            assert!(graphs.functions[0].broken, "{records:?}");
+            assert_eq!(diagnostics[0].code, "corrupt-graph");
+            assert!(diagnostics[0].message.contains("`f`"));
+        }
+    }
+}

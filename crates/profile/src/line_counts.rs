@@ -234,6 +234,12 @@ mod tests {
     }
 
     #[test]
+    fn the_last_block_of_a_function_belongs_to_no_line() {
+        let arcs = [(0, 2, 1), (2, 3, 1), (3, 4, 1), (4, 1, 1)];
+        assert_eq!(executed(&[&[5], &[6], &[5]], &arcs), [(5, 1), (6, 1)]);
+    }
+
+    #[test]
     fn barriers_are_the_last_lines_of_blocks_with_a_fake_arc() {
         let arcs = [(0, 2, 4), (2, 3, 4), (3, 4, 4), (4, 5, 4), (4, 1, 0), (5, 1, 4)];
         let (graph, counts) = counted(&[&[5], &[9], &[9, 5], &[6]], &arcs);

@@ -171,6 +171,20 @@ fn wrapped_counters_set_their_function_aside_alone() {
 }
 
 #[test]
+fn one_wrapped_copy_makes_the_sum_of_all_copies_unknown() {
+    let name = "clang-22/program.json";
+    let text = String::from_utf8(fixture(name)).unwrap();
+    // clamp() as other.c holds it, in the list of functions.
+    let copy = "[5,7,5,12,1,1,0,0,4]";
+    let at = text.rfind(copy).unwrap();
+    let bad = text[..at].to_owned() + "[5,7,5,12,-1,1,0,0,4]" + &text[at + copy.len()..];
+    let (profile, diagnostics) = llvm_cov::read(bad.as_bytes(), name);
+    assert!(codes(&diagnostics).contains(&"counter-underflow"));
+    let header = &profile.files["/build/shapes.h"];
+    assert!(header.regions.iter().all(|r| r.start.line != 5));
+}
+
+#[test]
 fn a_condition_that_llvm_did_not_measure_is_not_never_taken() {
     let name = "clang-22/program.json";
     let text = String::from_utf8(fixture(name)).unwrap();

@@ -115,7 +115,7 @@ int main(void) {
 }
 
 #[test]
-fn switches_gotos_and_inlined_functions_are_solved() {
+fn switches_gotos_inlined_and_uncalled_functions_are_solved() {
     assert_like_gcov(
         br#"
 static inline __attribute__((always_inline)) int twice(int v) {
@@ -133,6 +133,9 @@ static int step(int op, int acc) {
   acc = twice(op) + twice(acc);
 out:
   return acc & 0xff;
+}
+int never_called(int v) {
+  return v ? step(v, 1) : 2;
 }
 int main(void) {
   int acc = 1;

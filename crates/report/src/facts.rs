@@ -149,7 +149,7 @@ impl CodeSummary {
         ];
         words.extend(self.moved());
         if let Some(taken) = self.taken {
-            words.push(format!("the branch taken {}", taken_change(taken)));
+            words.push(format!("jumps taken {}", taken_change(taken)));
         }
         if self.units > 1 {
             words.push(format!("summed over {}", counted(self.units as u64, "unit")));

@@ -61,10 +61,31 @@ fn opening(screen: &mut Screen, evidence: &Evidence) {
 
 fn hints(screen: &mut Screen, evidence: &Evidence) {
     screen.heading("Hints", &fates(&evidence.sites));
-    for site in &evidence.sites {
+    let of = |fate| evidence.sites.iter().filter(move |s| s.fate == fate);
+    for site in of(Fate::Kept).chain(of(Fate::Withdrawn)) {
         hint_block(screen, evidence, site);
     }
+    // What leaves the code as it is is named, not described.
+    let no_ops: Vec<String> =
+        of(Fate::NoOp).filter_map(|site| candidate(evidence, &site.id)).map(place).collect();
+    let indent = " ".repeat(INDENT);
+    if !no_ops.is_empty() {
+        let more = no_ops.len().saturating_sub(NO_OPS_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = no_ops[..no_ops.len().min(NO_OPS_NAMED)].join(", ");
+        let word = screen.paint(Tone::Faint, &left(fate(Fate::NoOp), 9));
+        screen.paragraph(Tone::Plain, &format!("{named}{more}"), &format!("  {word}  "), &indent);
+    }
+    let not_tried = of(Fate::NotTried).count();
+    if not_tried > 0 {
+        let word = screen.paint(Tone::Faint, &left(fate(Fate::NotTried), 9));
+        let text = format!("{} of lower rank", counted(not_tried as u64, "condition"));
+        screen.paragraph(Tone::Plain, &text, &format!("  {word}  "), &indent);
+    }
 }
+
+/// No-op hints that are named one by one.
+const NO_OPS_NAMED: usize = 6;
 
 fn fate_tone(fate: Fate) -> Tone {
     match fate {

@@ -152,6 +152,22 @@ impl MacroTable {
         self.includes.keys().map(String::as_str)
     }
 
+    /// Whether every definition of `name` is a literal (`True`).
+    pub fn is_literal(&self, name: &str) -> bool {
+        self.definitions.get(name).is_some_and(|all| {
+            all.iter().all(|d| {
+                let body = strip_parens(&d.body);
+                let is_number = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
+                match body {
+                    [cast @ .., value] if is_number(value) => {
+                        cast.is_empty() || (cast.len() == 3 && cast[0] == "(" && cast[2] == ")")
+                    }
+                    _ => false,
+                }
+            })
+        })
+    }
+
     /// Whether a call of `name` is one branch at most: nothing that it expands to, as far as the
     /// project defines it, joins or chooses.
     pub fn is_one_condition(&self, name: &str) -> bool {

@@ -122,6 +122,9 @@ pub struct Site {
     pub when_true: Option<Span>,
     /// The code that runs when it is false, if it has text of its own.
     pub when_false: Option<Span>,
+    /// Where no text of its own runs when it is false: the statements after it in its block, if the
+    /// true arm does not fall through to them.
+    pub after: Option<Span>,
     /// The line (from 1) of the first statement of the true arm, if it is a plain one, which runs
     /// just once each time the arm is entered.
     pub true_line: Option<u32>,
@@ -142,6 +145,11 @@ impl Site {
     fn set_arms(&mut self, arms: Arms, index: &LineIndex) {
         self.when_true = arms.when_true.map(|n| index.span(n.byte_range()));
         self.when_false = arms.when_false.map(|n| index.span(n.byte_range()));
+        self.after = arms
+            .when_true
+            .filter(|arm| arms.when_false.is_none() && !arms.is_loop && leaves(*arm))
+            .and_then(|arm| statements_after(arm.parent()?))
+            .map(|range| index.span(range));
         let line = |arm| entered_once(arm).map(|n: Node| index.pos(n.start_byte()).line);
         self.true_line = arms.when_true.and_then(line);
         self.false_line = arms.when_false.and_then(line);
@@ -547,6 +555,7 @@ impl Walker<'_> {
             parent: None,
             when_true: None,
             when_false: None,
+            after: None,
             true_line: None,
             false_line: None,
             is_loop: false,
@@ -567,7 +576,8 @@ impl Walker<'_> {
         if matches!(node.kind(), "number_literal" | "true" | "false" | "char_literal") {
             return Some(Barrier::Trivial);
         }
-        None
+        (node.kind() == "identifier" && self.table.is_literal(&self.raw(node)))
+            .then_some(Barrier::Trivial)
     }
 
     /// The hint that `node` is, through `!`, and the condition inside it.
@@ -661,6 +671,28 @@ fn statement_condition(node: Node) -> Node {
     }
     let mut cursor = node.walk();
     node.named_children(&mut cursor).find(|n| n.kind() != "comment").unwrap_or(node)
+}
+
+/// Whether an arm ends by jumping away.
+fn leaves(arm: Node) -> bool {
+    let mut cursor = arm.walk();
+    let last = match arm.kind() {
+        "compound_statement" => {
+            arm.named_children(&mut cursor).filter(|n| n.kind() != "comment").last()
+        }
+        _ => Some(arm),
+    };
+    let jumps = ["return_statement", "goto_statement", "break_statement", "continue_statement"];
+    last.is_some_and(|n| jumps.contains(&n.kind()))
+}
+
+/// From the statement after `node` to the end of its block.
+fn statements_after(node: Node) -> Option<Range<usize>> {
+    let block = node.parent()?;
+    let first = node.next_named_sibling()?;
+    let mut cursor = block.walk();
+    let last = block.named_children(&mut cursor).last()?;
+    (last.end_byte() > first.start_byte()).then(|| first.start_byte()..last.end_byte())
 }
 
 /// The first statement of an arm, if it is one that runs once each time the arm is entered: no

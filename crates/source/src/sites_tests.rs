@@ -102,6 +102,10 @@ fn where_a_hint_cannot_stand_is_said() {
         barrier("#define CHECK(x) g(#x, x)\nint f(int a) { CHECK(a ? 1 : 2); }"),
         Some(Barrier::MacroArgument("CHECK".into()))
     );
+    assert_eq!(
+        barrier("#define True ((Bool)1)\nint f(void) { while (True) ; }"),
+        Some(Barrier::Trivial)
+    );
     assert_eq!(barrier("int x[sizeof(int) == 4 ? 1 : 2];"), Some(Barrier::Constant));
     assert_eq!(barrier("int f(void) { static int x = A ? 1 : 2; }"), Some(Barrier::Constant));
     assert_eq!(
@@ -188,4 +192,16 @@ fn a_comment_in_a_macro_does_not_end_it() {
     let inside: Vec<_> = found.sites.iter().map(|s| s.in_macro.as_deref()).collect();
     assert_eq!(inside, [None, Some("ADD"), Some("ADD"), Some("ADD")]);
     assert!(found.unparsed.is_empty());
+}
+
+#[test]
+fn what_follows_an_arm_that_leaves_is_its_other_side() {
+    let after = |body: &str| {
+        let text = format!("int f(int a) {{ {body} }}");
+        only(&text).after.map(|s| text[s.bytes].to_owned())
+    };
+    assert_eq!(after("if (a) return 1; g(); h();").as_deref(), Some("g(); h();"));
+    assert_eq!(after("if (a) { g(); goto out; } out: h();").as_deref(), Some("out: h();"));
+    assert_eq!(after("if (a) g(); h();"), None);
+    assert_eq!(after("if (a) return 1; else h();"), None);
 }

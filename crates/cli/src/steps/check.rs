@@ -1,9 +1,9 @@
 //! Which proposed hints change the machine code.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::thread;
 
-use unlikely_advise::{Candidate, SiteVerdict};
+use unlikely_advise::SiteVerdict;
 use unlikely_codegen::{CheckError, Checker, CodeDelta, Edit, Pos, SiteQuery, Unit};
 use unlikely_report::Fate;
 use unlikely_source::{Dialect, HintEdit, HintForm, Span, apply};
@@ -25,7 +25,13 @@ pub(crate) struct Checked {
     pub(crate) reason: String,
 }
 
-/// Compiles every unit that holds a proposed site, with and without its hint.
+/// Sites that are looked at for each hint that a patch may hold.
+const LOOKS_PER_HINT: usize = 20;
+/// Sites compiled side by side.
+const BATCH: usize = 8;
+
+/// Compiles the units that hold proposed sites, with and without their hints, best first, until
+/// enough of them change the machine code.
 pub(crate) fn check(
     project: &Project,
     scanned: &Scanned,
@@ -34,50 +40,44 @@ pub(crate) fn check(
     let proposed: Vec<usize> = (0..scanned.advice.scan.candidates.len())
         .filter(|i| scanned.advice.scan.candidates[*i].verdict == SiteVerdict::Propose)
         .collect();
-    let tried = &proposed[..proposed.len().min(project.config.advise.sites_max)];
+    let wanted = project.config.advise.sites_max;
+    let looks = proposed.len().min(wanted.saturating_mul(LOOKS_PER_HINT));
     let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let checker = Checker::new(&baseline.build.tree, &project.state("check"), workers)
         .map_err(|e| fail(Exit::System, e.to_string()))?;
-    let units = units_by_file(&checker, &baseline.units);
     let dialect = Dialect::new(&scanned.table, scanned.sources.keys().map(String::as_str));
-    let checking = stage("comparing machine code", tried.len() as u64);
-    let mut out = Vec::new();
-    for index in tried {
-        let target = &scanned.advice.targets[*index];
-        checking.note(&format!("{}:{}", target.file, target.condition.start.line));
-        let form = dialect.form(
-            &target.file,
-            target.bare.start,
-            scanned.advice.scan.candidates[*index].expect,
-        );
-        let site = Site { scanned, checker: &checker, index: *index };
-        let units = units.get(&target.file).map_or(&[][..], Vec::as_slice);
-        let mut checked = site.check(form.clone(), units)?;
-        if checked.fate == Fate::Withdrawn && form != HintForm::Builtin {
-            // The macro is out of sight there after all (an #if, an order of inclusion).
-            checked = site.check(HintForm::Builtin, units)?;
+    let desk = Desk {
+        scanned,
+        units: units_by_file(&checker, &baseline.units),
+        checker: &checker,
+        dialect,
+    };
+    let checking = stage("comparing machine code", looks as u64);
+    let mut out: Vec<Checked> = Vec::new();
+    for batch in proposed[..looks].chunks(BATCH) {
+        for mut hint in desk.check(batch)? {
+            if hint.fate == Fate::Kept && count(&out, Fate::Kept) == wanted {
+                hint = desk.not_tried(hint.index, wanted);
+            } else if hint.fate == Fate::Kept && desk.adds_nothing(&out, &hint)? {
+                hint.fate = Fate::NoOp;
+                hint.reason = "it changes nothing beside the hints that rank above it".to_owned();
+            }
+            out.push(hint);
+            checking.step();
         }
-        out.push(checked);
-        checking.step();
+        if count(&out, Fate::Kept) == wanted {
+            break;
+        }
     }
-    let changed = out.iter().filter(|c| c.fate == Fate::Kept).count();
-    checking.done(&format!("{changed} of {} hints change it", out.len()));
-    for index in &proposed[tried.len()..] {
-        let candidate = &scanned.advice.scan.candidates[*index];
-        let target = &scanned.advice.targets[*index];
-        out.push(Checked {
-            index: *index,
-            edit: HintEdit {
-                bytes: target.bare.clone(),
-                form: HintForm::Builtin,
-                expect: candidate.expect,
-            },
-            code: Vec::new(),
-            fate: Fate::NotTried,
-            reason: format!("below the {} best (advise.sites_max)", tried.len()),
-        });
-    }
+    let looked = out.len() - count(&out, Fate::NotTried);
+    checking.done(&format!("{} of {looked} hints change it", count(&out, Fate::Kept)));
+    let rest = out.len();
+    out.extend(proposed[rest..].iter().map(|index| desk.not_tried(*index, wanted)));
     Ok(out)
+}
+
+fn count(hints: &[Checked], fate: Fate) -> usize {
+    hints.iter().filter(|h| h.fate == fate).count()
 }
 
 /// The units that read each file; of several compilations of one source, each counts.
@@ -93,44 +93,111 @@ fn units_by_file<'u>(checker: &Checker, units: &'u [Unit]) -> HashMap<String, Ve
     out
 }
 
-struct Site<'s> {
+/// All that the checks of one run share.
+struct Desk<'s> {
     scanned: &'s Scanned,
     checker: &'s Checker,
-    index: usize,
+    units: HashMap<String, Vec<&'s Unit>>,
+    dialect: Dialect<'s>,
 }
 
-impl Site<'_> {
-    fn check(&self, form: HintForm, units: &[&Unit]) -> anyhow::Result<Checked> {
-        let target = &self.scanned.advice.targets[self.index];
-        let candidate = &self.scanned.advice.scan.candidates[self.index];
-        let edit = HintEdit { bytes: target.bare.clone(), form, expect: candidate.expect };
-        let before = self.scanned.sources.get(&target.file).map_or(&[][..], Vec::as_slice);
-        let text = apply(before, std::slice::from_ref(&edit))
-            .map_err(|e| fail(Exit::Usage, format!("{}: {e}", target.file)))?;
-        let jobs: Vec<_> = units
+impl Desk<'_> {
+    /// Checks several sites side by side; results in order.
+    fn check(&self, sites: &[usize]) -> anyhow::Result<Vec<Checked>> {
+        let edits: Vec<HintEdit> = sites
             .iter()
-            .map(|unit| {
-                let edit = Edit { file: target.file.clone(), text: text.clone() };
-                ((*unit).clone(), edit, self.query(candidate))
+            .map(|index| {
+                let target = &self.scanned.advice.targets[*index];
+                let expect = self.scanned.advice.scan.candidates[*index].expect;
+                let form = self.dialect.form(&target.file, target.bare.start, expect);
+                HintEdit { bytes: target.bare.clone(), form, expect }
             })
             .collect();
-        let mut code = Vec::new();
-        let mut broken = None;
-        for result in self.checker.check_all(&jobs) {
-            match result {
-                Ok(delta) => code.push(delta),
-                Err(error @ (CheckError::File { .. } | CheckError::Spawn { .. })) => {
-                    return Err(fail(Exit::System, error.to_string()));
-                }
-                Err(error) => broken = Some(error.to_string()),
-            }
+        let mut jobs = Vec::new();
+        let mut ends = Vec::new();
+        for (index, edit) in sites.iter().zip(&edits) {
+            jobs.extend(self.jobs(*index, edit)?);
+            ends.push(jobs.len());
         }
-        let (fate, reason) = fate(&code, broken);
-        Ok(Checked { index: self.index, edit, code, fate, reason })
+        let mut results = self.checker.check_all(&jobs).into_iter();
+        let mut out = Vec::new();
+        let mut start = 0;
+        for ((index, edit), end) in sites.iter().zip(edits).zip(ends) {
+            let own: Vec<_> = results.by_ref().take(end - start).collect();
+            start = end;
+            let mut hint = judged(*index, edit, own)?;
+            if hint.fate == Fate::Withdrawn && hint.edit.form != HintForm::Builtin {
+                // The macro is out of sight there after all (an #if, an order of inclusion).
+                let edit = HintEdit { form: HintForm::Builtin, ..hint.edit };
+                let again = self.checker.check_all(&self.jobs(*index, &edit)?);
+                hint = judged(*index, edit, again)?;
+            }
+            out.push(hint);
+        }
+        Ok(out)
     }
 
-    fn query(&self, candidate: &Candidate) -> SiteQuery {
-        let target = &self.scanned.advice.targets[self.index];
+    fn jobs(&self, index: usize, hint: &HintEdit) -> anyhow::Result<Vec<(Unit, Edit, SiteQuery)>> {
+        let file = &self.scanned.advice.targets[index].file;
+        let edit = self.edit(file, std::slice::from_ref(hint))?;
+        let query = self.query(index);
+        Ok(self
+            .units_of(file)
+            .iter()
+            .map(|u| ((*u).clone(), edit.clone(), query.clone()))
+            .collect())
+    }
+
+    fn units_of(&self, file: &str) -> &[&Unit] {
+        self.units.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    fn edit(&self, file: &str, hints: &[HintEdit]) -> anyhow::Result<Edit> {
+        let before = self.scanned.sources.get(file).map_or(&[][..], Vec::as_slice);
+        let text = apply(before, hints).map_err(|e| fail(Exit::System, format!("{file}: {e}")))?;
+        Ok(Edit { file: file.to_owned(), text })
+    }
+
+    /// Whether the hints kept so far already make the machine code that they make with `hint`.
+    fn adds_nothing(&self, kept: &[Checked], hint: &Checked) -> anyhow::Result<bool> {
+        let file = |h: &Checked| self.scanned.advice.targets[h.index].file.as_str();
+        let mut edits: BTreeMap<&str, Vec<HintEdit>> = BTreeMap::new();
+        for other in kept.iter().filter(|h| h.fate == Fate::Kept) {
+            edits.entry(file(other)).or_default().push(other.edit.clone());
+        }
+        if edits.is_empty() {
+            return Ok(false);
+        }
+        let texts = |edits: &BTreeMap<&str, Vec<HintEdit>>| {
+            edits.iter().map(|(file, hints)| self.edit(file, hints)).collect::<Result<Vec<_>, _>>()
+        };
+        let without = texts(&edits)?;
+        edits.entry(file(hint)).or_default().push(hint.edit.clone());
+        let with = texts(&edits)?;
+        for unit in self.units_of(file(hint)) {
+            // What does not compile together is found when the patches are built.
+            if !self.checker.same_code(unit, &without, &with).unwrap_or(false) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn not_tried(&self, index: usize, wanted: usize) -> Checked {
+        let target = &self.scanned.advice.targets[index];
+        let expect = self.scanned.advice.scan.candidates[index].expect;
+        Checked {
+            index,
+            edit: HintEdit { bytes: target.bare.clone(), form: HintForm::Builtin, expect },
+            code: Vec::new(),
+            fate: Fate::NotTried,
+            reason: format!("below the {wanted} best that change the code (advise.sites_max)"),
+        }
+    }
+
+    fn query(&self, index: usize) -> SiteQuery {
+        let target = &self.scanned.advice.targets[index];
+        let candidate = &self.scanned.advice.scan.candidates[index];
         let pos = |p: unlikely_source::Pos| Pos { line: p.line, column: p.column };
         let span = |s: &Span| (pos(s.start), pos(s.end));
         SiteQuery {
@@ -143,6 +210,27 @@ impl Site<'_> {
             taken_false: candidate.executed - candidate.taken,
         }
     }
+}
+
+/// What the results of a site's units say together.
+fn judged(
+    index: usize,
+    edit: HintEdit,
+    results: Vec<Result<CodeDelta, CheckError>>,
+) -> anyhow::Result<Checked> {
+    let mut code = Vec::new();
+    let mut broken = None;
+    for result in results {
+        match result {
+            Ok(delta) => code.push(delta),
+            Err(error @ (CheckError::File { .. } | CheckError::Spawn { .. })) => {
+                return Err(fail(Exit::System, error.to_string()));
+            }
+            Err(error) => broken = Some(error.to_string()),
+        }
+    }
+    let (fate, reason) = fate(&code, broken);
+    Ok(Checked { index, edit, code, fate, reason })
 }
 
 fn fate(code: &[CodeDelta], broken: Option<String>) -> (Fate, String) {

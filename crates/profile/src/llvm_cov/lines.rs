@@ -59,3 +59,62 @@ fn line_count(on_line: &[Segment], before: Option<&Segment>) -> Option<u64> {
     let count = started.chain(carried).max().unwrap_or(0);
     Some(u64::try_from(count).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pos;
+
+    /// `(line, count, has count, is entry, is gap)`.
+    fn segments(rows: &[(u32, i64, bool, bool, bool)]) -> Vec<Segment> {
+        let rows = rows.iter().map(|&(line, count, has_count, is_entry, is_gap)| Segment {
+            at: Pos { line, column: 1 },
+            count,
+            has_count,
+            is_entry,
+            is_gap,
+        });
+        rows.collect()
+    }
+
+    fn counts(rows: &[(u32, i64, bool, bool, bool)]) -> Vec<(u32, u64)> {
+        let lines = line_counts(&segments(rows), &mut 100).unwrap();
+        lines.into_iter().collect()
+    }
+
+    #[test]
+    fn a_line_has_the_largest_count_that_holds_or_starts_on_it() {
+        let rows = [
+            (3, 5, true, true, false),
+            (5, 9, true, true, false),
+            (5, 2, true, false, false),
+            (7, 0, false, false, false),
+        ];
+        assert_eq!(counts(&rows), [(3, 5), (4, 5), (5, 9), (6, 2), (7, 2)]);
+    }
+
+    #[test]
+    fn a_gap_counts_for_the_lines_after_it_only() {
+        let rows =
+            [(3, 5, true, true, false), (4, 50, true, true, true), (6, 0, false, false, false)];
+        assert_eq!(counts(&rows), [(3, 5), (4, 5), (5, 50), (6, 50)]);
+    }
+
+    #[test]
+    fn code_after_a_skipped_region_is_measured_and_the_region_is_not() {
+        let rows = [
+            (3, 5, true, true, false),
+            (4, 0, false, true, false),
+            (5, 0, false, true, false),
+            (5, 7, true, true, false),
+            (6, 0, false, false, false),
+        ];
+        assert_eq!(counts(&rows), [(3, 5), (5, 7), (6, 7)]);
+    }
+
+    #[test]
+    fn lines_beyond_the_budget_are_refused() {
+        let far = segments(&[(1, 1, true, true, false), (4_000_000_000, 0, false, false, false)]);
+        assert!(line_counts(&far, &mut 1000).is_none());
+    }
+}
