@@ -3,7 +3,7 @@
 use unlikely_source::Sites;
 
 use crate::Measured;
-use crate::model::{AuditRow, AuditVerdict, Polarity};
+use crate::model::{AuditRow, AuditVerdict};
 
 /// Judges every measured hint of one file.
 ///
@@ -12,7 +12,6 @@ use crate::model::{AuditRow, AuditVerdict, Polarity};
 pub(crate) fn audit(path: &str, sites: &Sites, measured: &[Measured]) -> Vec<AuditRow> {
     measured
         .iter()
-        .filter(|m| m.candidate.polarity != Polarity::Unknown)
         .filter_map(|m| {
             let site = sites.sites.get(m.site)?;
             let hint = site.hint.as_ref()?;

@@ -82,17 +82,20 @@ pub fn advise(
     let indexes: Vec<_> = workloads.iter().map(|w| CountIndex::new(&w.profile)).collect();
     let mut joined = Vec::new();
     let mut audit = Vec::new();
+    let mut diagnostics = unjoined(workloads, files);
     for (path, sites) in files {
         let counts: Vec<Vec<Option<Count>>> =
             indexes.iter().map(|index| index.counts(path, sites)).collect();
-        let measured = measured(path, sites, workloads, &counts);
+        let (unknown, measured): (Vec<_>, Vec<_>) = measured(path, sites, workloads, &counts)
+            .into_iter()
+            .partition(|m| m.candidate.polarity == Polarity::Unknown);
+        diagnostics.extend(untold(path, &unknown));
         audit.extend(audit::audit(path, sites, &measured));
         joined.extend(rank::judge(sites, measured, thresholds));
     }
     joined.sort_by(|a, b| rank::order(&a.0, &b.0));
     audit.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     let (candidates, targets) = joined.into_iter().unzip();
-    let diagnostics = unjoined(workloads, files);
     Advice { scan: Scan { schema: SCHEMA.to_owned(), candidates, audit, diagnostics }, targets }
 }
 
@@ -171,7 +174,7 @@ fn candidate(path: &str, site: &Site, ordinal: u32, per: &[(&Workload, &Count)])
                 taken: c.taken,
             })
             .collect(),
-        verdict: SiteVerdict::UnknownPolarity,
+        verdict: SiteVerdict::TooFew,
         reason: String::new(),
     }
 }
@@ -186,6 +189,27 @@ fn identity(path: &str, site: &Site, ordinal: u32) -> String {
         hasher.update(&[0]);
     }
     hasher.finalize().to_hex().chars().take(12).collect()
+}
+
+/// Conditions whose direction could not be told are no candidates; they are listed here.
+fn untold(path: &str, unknown: &[Measured]) -> Option<Diagnostic> {
+    let first = unknown.first()?;
+    let mut lines: Vec<u32> = unknown.iter().map(|m| m.candidate.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+    Some(Diagnostic::new(
+        Severity::Note,
+        "unknown-polarity",
+        format!(
+            "the direction of {} measured conditions could not be told ({}, for one); they are \
+             not proposed: lines {}",
+            unknown.len(),
+            first.candidate.polarity_reason,
+            lines.join(", ")
+        ),
+        Some(path),
+    ))
 }
 
 /// Says which measured files have no source beside them, and where text did not parse.

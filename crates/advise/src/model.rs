@@ -36,8 +36,6 @@ pub enum SiteVerdict {
     Covered,
     /// It cannot be hinted by an edit of this condition (a macro's body, a `case` label, a loop).
     NotHintable,
-    /// The direction could not be told.
-    UnknownPolarity,
 }
 
 /// Counts of one site under one workload.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use unlikely_source::{Barrier, Site, SiteKind, Sites};
 
-use crate::model::{Candidate, Polarity, SiteVerdict, WorkloadCount};
+use crate::model::{Candidate, SiteVerdict, WorkloadCount};
 use crate::{Measured, Target, Thresholds};
 
 /// Judges every measured site of one file.
@@ -46,13 +46,10 @@ fn covered_by<'s>(sites: &'s Sites, i: usize, proposed: &[bool]) -> Option<&'s S
 }
 
 fn verdict(site: &Site, c: &Candidate, thresholds: Thresholds) -> (SiteVerdict, String) {
-    use SiteVerdict::{Hinted, NotBiased, Propose, TooFew, UnknownPolarity, WorkloadDependent};
+    use SiteVerdict::{Hinted, NotBiased, Propose, TooFew, WorkloadDependent};
     let rare = rare(c.executed, c.taken);
     if let Some(hint) = &site.hint {
         return (Hinted, format!("carries {} already", hint.spelling));
-    }
-    if c.polarity == Polarity::Unknown {
-        return (UnknownPolarity, c.polarity_reason.clone());
     }
     if let Some(why) = not_hintable(site) {
         return (SiteVerdict::NotHintable, why);

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::collect::import::Mapping;
 
 /// Finds the few branch hints worth having, writes them as patches, and proves that they help.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = include_str!("help/unlikely.txt"))]
 pub(crate) struct Cli {
     /// When to colour the output; NO_COLOR is honoured.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -41,7 +44,18 @@ pub(crate) enum Format {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Write a first unlikely.toml for the build system of the project.
+    #[command(after_help = include_str!("help/init.txt"))]
+    Init {
+        /// Project folder.
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        /// Write over the file that is there.
+        #[arg(long)]
+        force: bool,
+    },
     /// Build with coverage and run each workload.
+    #[command(after_help = include_str!("help/record.txt"))]
     Record {
         #[command(flatten)]
         dir: Dir,
@@ -49,7 +63,11 @@ pub(crate) enum Verb {
         #[arg(long, value_enum)]
         collector: Option<CollectorName>,
     },
+    /// Take counts recorded elsewhere as one workload: gcov, llvm-cov, lcov.
+    #[command(after_help = include_str!("help/import.txt"))]
+    Import(ImportArgs),
     /// Join the recorded counts with the source: candidates and audit.
+    #[command(after_help = include_str!("help/scan.txt"))]
     Scan {
         #[command(flatten)]
         dir: Dir,
@@ -57,6 +75,7 @@ pub(crate) enum Verb {
         scan: ScanArgs,
     },
     /// Compile each proposed site with and without its hint, and compare the machine code.
+    #[command(after_help = include_str!("help/check.txt"))]
     Check {
         #[command(flatten)]
         dir: Dir,
@@ -64,6 +83,7 @@ pub(crate) enum Verb {
         format: Format,
     },
     /// Write a patch for each hint that changes the code; build and test each.
+    #[command(after_help = include_str!("help/patch.txt"))]
     Patch {
         #[command(flatten)]
         dir: Dir,
@@ -71,6 +91,7 @@ pub(crate) enum Verb {
         format: Format,
     },
     /// Measure the patched tree against the baseline, or any two commands.
+    #[command(after_help = include_str!("help/bench.txt"))]
     Bench {
         #[command(flatten)]
         dir: Dir,
@@ -78,6 +99,7 @@ pub(crate) enum Verb {
         bench: BenchArgs,
     },
     /// Write the evidence of the last run in one of its forms.
+    #[command(after_help = include_str!("help/report.txt"))]
     Report {
         #[command(flatten)]
         dir: Dir,
@@ -88,6 +110,7 @@ pub(crate) enum Verb {
         site: Option<String>,
     },
     /// All of it: record, scan, check, patch, bench, report.
+    #[command(after_help = include_str!("help/tune.txt"))]
     Tune {
         #[command(flatten)]
         dir: Dir,
@@ -97,6 +120,48 @@ pub(crate) enum Verb {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// Say what is missing on this machine, what installs it, and how fit it is to measure.
+    #[command(after_help = include_str!("help/doctor.txt"))]
+    Doctor {
+        /// Project folder; it need not have an unlikely.toml.
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Print the completions of a shell.
+    #[command(after_help = include_str!("help/completions.txt"))]
+    Completions { shell: Shell },
+    /// Print the man page, or write one for each verb into a folder.
+    #[command(after_help = include_str!("help/man.txt"))]
+    Man {
+        /// Where unlikely.1, unlikely-tune.1 … are written.
+        folder: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The project folder [default: .], then profiles, and folders of .gcda and .gcno files.
+    #[arg(required = true, value_names = ["DIR", "PATH"])]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The workload that the counts are of; takes the place of an imported one of this name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: String,
+    /// What kind of work it stands for [default: as configured, else application].
+    #[arg(long, value_enum)]
+    pub(crate) class: Option<ClassName>,
+    /// Files below FROM in the profile are those below TO in the project.
+    #[arg(long, value_name = "FROM=TO")]
+    pub(crate) map: Vec<Mapping>,
+}
+
+/// What kind of work a workload stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClassName {
+    Application,
+    Benchmark,
+    Stressor,
 }
 
 /// Form of a report.

@@ -40,7 +40,9 @@ fn main() -> ExitCode {
 
 fn run(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
+        Verb::Init { dir, force } => verbs::init::run(dir, *force),
         Verb::Record { dir, collector } => verbs::record::run(&dir.dir, *collector),
+        Verb::Import(import) => verbs::import::run(import),
         Verb::Scan { dir, scan } => verbs::scan::run(&dir.dir, scan),
         Verb::Check { dir, format } => verbs::tune::run_to(&dir.dir, Reached::Checked, *format),
         Verb::Patch { dir, format } => verbs::tune::run_to(&dir.dir, Reached::Patched, *format),
@@ -52,5 +54,8 @@ fn run(verb: &Verb) -> anyhow::Result<Exit> {
             verbs::report::run(&dir.dir, *format, site.as_deref())
         }
         Verb::Tune { dir, collector, format } => verbs::tune::run(&dir.dir, *collector, *format),
+        Verb::Doctor { dir, format } => verbs::doctor::run(dir, *format),
+        Verb::Completions { shell } => verbs::complete::completions(*shell),
+        Verb::Man { folder } => verbs::complete::man(folder.as_deref()),
     }
 }

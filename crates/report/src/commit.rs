@@ -188,7 +188,7 @@ fn left_out(body: &mut Body, evidence: &Evidence) {
     let out: Vec<String> = evidence
         .sites
         .iter()
-        .filter(|site| matches!(site.fate, Fate::NoOp | Fate::Withdrawn))
+        .filter(|site| matches!(site.fate, Fate::NoOp | Fate::NoBenefit | Fate::Withdrawn))
         .filter_map(|site| {
             let candidate = candidate(evidence, &site.id)?;
             let condition = ascii_clip(&condition(candidate), 60);

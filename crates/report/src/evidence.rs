@@ -93,8 +93,10 @@ pub struct ExcerptLine {
 pub enum Fate {
     /// Part of the combined patch.
     Kept,
-    /// The machine code is the same with it.
+    /// The machine code is the same with it, or with the hints that rank above it.
     NoOp,
+    /// It changes the machine code for the worse: no block moves and more jumps are taken.
+    NoBenefit,
     /// Its patch does not build or breaks the project's tests.
     Withdrawn,
     /// It ranks below the number of hints asked for.
@@ -122,6 +124,8 @@ pub enum Outcome {
     NoGain,
     /// A workload is slower.
     Loss,
+    /// Hints change the code; what that does is not measured yet.
+    NotMeasured,
     /// Every proposed hint leaves the machine code as it is, or was withdrawn.
     NoEffect,
     /// No condition is worth a hint.

@@ -169,6 +169,7 @@ pub(crate) fn fate(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "kept",
         Fate::NoOp => "no-op",
+        Fate::NoBenefit => "no use",
         Fate::Withdrawn => "withdrawn",
         Fate::NotTried => "not tried",
     }
@@ -176,7 +177,7 @@ pub(crate) fn fate(fate: Fate) -> &'static str {
 
 /// How many sites met each fate: `1 kept, 2 no-op`.
 pub(crate) fn fates(sites: &[SiteEvidence]) -> String {
-    let order = [Fate::Kept, Fate::NoOp, Fate::Withdrawn, Fate::NotTried];
+    let order = [Fate::Kept, Fate::NoOp, Fate::NoBenefit, Fate::Withdrawn, Fate::NotTried];
     let parts: Vec<String> = order
         .iter()
         .map(|one| (one, sites.iter().filter(|site| site.fate == *one).count()))
@@ -192,6 +193,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Gain => "Gain",
         Outcome::NoGain => "No gain",
         Outcome::Loss => "Loss",
+        Outcome::NotMeasured => "Not measured yet",
         Outcome::NoEffect => "No effect on the machine code",
         Outcome::NoCandidate => "No condition worth a hint",
     }
@@ -217,7 +219,6 @@ pub(crate) fn site_verdict(verdict: SiteVerdict) -> &'static str {
         SiteVerdict::Hinted => "hinted already",
         SiteVerdict::Covered => "covered by another",
         SiteVerdict::NotHintable => "not hintable here",
-        SiteVerdict::UnknownPolarity => "direction unknown",
     }
 }
 

@@ -65,33 +65,41 @@ fn hints(screen: &mut Screen, evidence: &Evidence) {
     for site in of(Fate::Kept).chain(of(Fate::Withdrawn)) {
         hint_block(screen, evidence, site);
     }
-    // What leaves the code as it is is named, not described.
-    let no_ops: Vec<String> =
-        of(Fate::NoOp).filter_map(|site| candidate(evidence, &site.id)).map(place).collect();
-    let indent = " ".repeat(INDENT);
-    if !no_ops.is_empty() {
-        let more = no_ops.len().saturating_sub(NO_OPS_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named = no_ops[..no_ops.len().min(NO_OPS_NAMED)].join(", ");
-        let word = screen.paint(Tone::Faint, &left(fate(Fate::NoOp), 9));
-        screen.paragraph(Tone::Plain, &format!("{named}{more}"), &format!("  {word}  "), &indent);
-    }
+    // What leaves the code as it is, or no better, is named and not described.
+    named_only(screen, evidence, Fate::NoBenefit);
+    named_only(screen, evidence, Fate::NoOp);
     let not_tried = of(Fate::NotTried).count();
     if not_tried > 0 {
-        let word = screen.paint(Tone::Faint, &left(fate(Fate::NotTried), 9));
         let text = format!("{} of lower rank", counted(not_tried as u64, "condition"));
-        screen.paragraph(Tone::Plain, &text, &format!("  {word}  "), &indent);
+        one_line(screen, Fate::NotTried, &text);
     }
 }
 
-/// No-op hints that are named one by one.
-const NO_OPS_NAMED: usize = 6;
+fn named_only(screen: &mut Screen, evidence: &Evidence, fate: Fate) {
+    let sites = evidence.sites.iter().filter(|s| s.fate == fate);
+    let places: Vec<String> =
+        sites.filter_map(|site| candidate(evidence, &site.id)).map(place).collect();
+    if !places.is_empty() {
+        let more = places.len().saturating_sub(NAMED_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = places[..places.len().min(NAMED_MAX)].join(", ");
+        one_line(screen, fate, &format!("{named}{more}"));
+    }
+}
+
+fn one_line(screen: &mut Screen, of: Fate, text: &str) {
+    let word = screen.paint(Tone::Faint, &left(fate(of), 9));
+    screen.paragraph(Tone::Plain, text, &format!("  {word}  "), &" ".repeat(INDENT));
+}
+
+/// Hints without use that are named one by one.
+const NAMED_MAX: usize = 6;
 
 fn fate_tone(fate: Fate) -> Tone {
     match fate {
         Fate::Kept => Tone::Good,
         Fate::Withdrawn => Tone::Bad,
-        Fate::NoOp | Fate::NotTried => Tone::Faint,
+        Fate::NoOp | Fate::NoBenefit | Fate::NotTried => Tone::Faint,
     }
 }
 
@@ -197,7 +205,9 @@ fn closing(screen: &mut Screen, evidence: &Evidence) {
     let tone = match evidence.outcome {
         Outcome::Gain => Tone::Good,
         Outcome::Loss => Tone::Bad,
-        Outcome::NoGain | Outcome::NoEffect | Outcome::NoCandidate => Tone::Warn,
+        Outcome::NoGain | Outcome::NoEffect | Outcome::NoCandidate | Outcome::NotMeasured => {
+            Tone::Warn
+        }
     };
     screen.heading("Verdict", "");
     let word = outcome(evidence.outcome);

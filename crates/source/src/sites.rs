@@ -141,22 +141,6 @@ pub struct Site {
     pub barrier: Option<Barrier>,
 }
 
-impl Site {
-    fn set_arms(&mut self, arms: Arms, index: &LineIndex) {
-        self.when_true = arms.when_true.map(|n| index.span(n.byte_range()));
-        self.when_false = arms.when_false.map(|n| index.span(n.byte_range()));
-        self.after = arms
-            .when_true
-            .filter(|arm| arms.when_false.is_none() && !arms.is_loop && leaves(*arm))
-            .and_then(|arm| statements_after(arm.parent()?))
-            .map(|range| index.span(range));
-        let line = |arm| entered_once(arm).map(|n: Node| index.pos(n.start_byte()).line);
-        self.true_line = arms.when_true.and_then(line);
-        self.false_line = arms.when_false.and_then(line);
-        self.is_loop = arms.is_loop;
-    }
-}
-
 /// All sites of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Sites {
@@ -441,7 +425,7 @@ impl Walker<'_> {
         site.text = collapse(text);
         site.bare = range.clone();
         site.span = self.index.span(range);
-        site.set_arms(arms, &self.index);
+        self.set_arms(&mut site, arms);
         self.out.sites.push(site);
     }
 
@@ -487,7 +471,7 @@ impl Walker<'_> {
         let mut site = self.blank(node, kind, around);
         site.span = self.index.span(written.byte_range());
         site.parent = parent;
-        site.set_arms(arms, &self.index);
+        self.set_arms(&mut site, arms);
         site.barrier = around.barrier.clone().or_else(|| self.own_barrier(node));
         let hint = self.hint(node);
         site.hint =
@@ -563,6 +547,33 @@ impl Walker<'_> {
             calls_macro: None,
             barrier: None,
         }
+    }
+
+    fn set_arms(&self, site: &mut Site, arms: Arms) {
+        let span = |n: Node| self.index.span(n.byte_range());
+        site.when_true = arms.when_true.map(span);
+        site.when_false = arms.when_false.map(span);
+        site.after = arms
+            .when_true
+            .filter(|arm| arms.when_false.is_none() && !arms.is_loop && leaves(*arm))
+            .and_then(|arm| statements_after(arm.parent()?))
+            .map(|range| self.index.span(range));
+        // A line that starts with a macro's call belongs to the macro, in some collectors' counts.
+        let line = |arm| {
+            let first = entered_once(arm).filter(|n| !self.starts_with_macro(*n))?;
+            Some(self.index.pos(first.start_byte()).line)
+        };
+        site.true_line = arms.when_true.and_then(line);
+        site.false_line = arms.when_false.and_then(line);
+        site.is_loop = arms.is_loop;
+    }
+
+    fn starts_with_macro(&self, mut node: Node) -> bool {
+        while let Some(first) = node.child(0) {
+            node = first;
+        }
+        let name = self.raw(node);
+        node.kind() == "identifier" && (self.table.is_defined(&name) || is_shouting(&name))
     }
 
     fn own_barrier(&self, node: Node) -> Option<Barrier> {

@@ -205,3 +205,17 @@ fn what_follows_an_arm_that_leaves_is_its_other_side() {
     assert_eq!(after("if (a) g(); h();"), None);
     assert_eq!(after("if (a) return 1; else h();"), None);
 }
+
+#[test]
+fn the_line_that_counts_an_arm_is_a_plain_statement() {
+    let line = |arm: &str| {
+        only(&format!("#define M(x) (void)(x)\nint f(int a) {{\nif (a)\n{arm}\nreturn 0; }}"))
+            .true_line
+    };
+    assert_eq!(line("return 1;"), Some(4));
+    assert_eq!(line("{ /* why */\ng(a); }"), Some(5));
+    assert_eq!(line("while (a) a--;"), None, "a loop's line runs more often");
+    assert_eq!(line("M(a);"), None, "a macro's line may be the macro's");
+    assert_eq!(line("out: g(a);"), None, "a label is reached from elsewhere");
+    assert_eq!(line("{ }"), None);
+}

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use unlikely_profile::probe::{Probe, ProbedFile, resolve};
-use unlikely_profile::{Diagnostic, Pos, Profile, Severity, gcov_json};
+use unlikely_profile::{Diagnostic, Pos, Profile, Severity, gcda, gcno, gcov_json};
 use unlikely_source::{MacroTable, probe, sites};
 
 use super::{Counted, files_below, has_extension, relative_to};
@@ -131,7 +131,13 @@ impl Gcov {
         shell::run(&what, command, &self.build.tree, &env, &log, Exit::Workload)?;
         let (profile, mut diagnostics) = self.read()?;
         let (profile, more) = resolve(profile, &self.probed);
-        diagnostics.extend(more);
+        // A project has files that a workload's program is not made of: no news.
+        let counted = |d: &Diagnostic| {
+            d.path
+                .as_ref()
+                .is_none_or(|p| profile.files.get(p).is_some_and(|f| !f.lines.is_empty()))
+        };
+        diagnostics.extend(more.into_iter().filter(counted));
         Ok((profile, diagnostics))
     }
 
@@ -145,9 +151,38 @@ impl Gcov {
     }
 }
 
-/// Reads every data file below `folder` through gcov.
+/// Reads every data file below `folder`: by this project's own reader, which keeps inlined copies
+/// apart, and through gcov where the compiler's version is not one that the reader knows.
 pub(crate) fn read_folder(gcov: &Path, folder: &Path) -> anyhow::Result<Counted> {
-    let files = files_below(folder, |p| has_extension(p, "gcda"));
+    let mut profile = Profile::default();
+    let mut diagnostics = Vec::new();
+    let mut unknown = Vec::new();
+    for data in files_below(folder, |p| has_extension(p, "gcda")) {
+        let bytes = fs::read(&data).with_context(|| format!("{}", data.display()))?;
+        let notes = data.with_extension("gcno");
+        let (graphs, said) = match fs::read(&notes) {
+            Ok(bytes) => {
+                let (graphs, said) = gcno::read(&bytes, &notes.display().to_string());
+                (Some(graphs), said)
+            }
+            Err(_) => (None, Vec::new()),
+        };
+        if said.iter().any(|d| d.code == "unsupported-version" || d.code == "unknown-version") {
+            unknown.push(data);
+            continue;
+        }
+        diagnostics.extend(said);
+        let (more, said) = gcda::merge(graphs.as_ref(), &bytes, &data.display().to_string());
+        profile.merge(more);
+        diagnostics.extend(said);
+    }
+    let (more, said) = ask_gcov(gcov, folder, &unknown)?;
+    profile.merge(more);
+    diagnostics.extend(said);
+    Ok((profile, diagnostics))
+}
+
+fn ask_gcov(gcov: &Path, folder: &Path, files: &[PathBuf]) -> anyhow::Result<Counted> {
     let mut profile = Profile::default();
     let mut diagnostics = Vec::new();
     for batch in files.chunks(BATCH) {

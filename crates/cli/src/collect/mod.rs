@@ -1,6 +1,7 @@
 //! Collectors: a build that counts, and the counts of one workload.
 
 pub(crate) mod gcov;
+pub(crate) mod import;
 pub(crate) mod llvm;
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::thread;
 
 use unlikely_advise::SiteVerdict;
-use unlikely_codegen::{CheckError, Checker, CodeDelta, Edit, Pos, SiteQuery, Unit};
+use unlikely_codegen::{CheckError, Checker, CodeDelta, Edit, Pos, SiteQuery, TakenPair, Unit};
 use unlikely_report::Fate;
 use unlikely_source::{Dialect, HintEdit, HintForm, Span, apply};
 
@@ -246,6 +246,14 @@ fn fate(code: &[CodeDelta], broken: Option<String>) -> (Fate, String) {
     }
     if code.iter().all(|d| d.identical || d.padding_only) {
         return (Fate::NoOp, "it changes alignment padding only".to_owned());
+    }
+    let functions = || code.iter().filter(|d| !d.identical).flat_map(|d| &d.functions);
+    let moved = functions().any(|f| f.blocks_moved.is_some_and(|n| n > 0));
+    let taken = || functions().filter_map(|f| f.hot_taken);
+    let sum = |side: fn(&TakenPair) -> u64| taken().map(|t| u128::from(side(&t))).sum::<u128>();
+    if !moved && taken().next().is_some() && sum(|t| t.after) > sum(|t| t.before) {
+        let why = "it changes the machine code, but for the worse: more jumps are taken";
+        return (Fate::NoBenefit, why.to_owned());
     }
     (Fate::Kept, "it changes the machine code".to_owned())
 }

@@ -97,11 +97,12 @@ pub(crate) fn load(project: &Project) -> anyhow::Result<Evidence> {
 }
 
 /// The exit code of an outcome.
-pub(crate) fn exit(evidence: &Evidence, reached: Reached) -> Exit {
-    match (evidence.outcome, reached) {
-        (Outcome::Gain, _) => Exit::Done,
-        (Outcome::NoGain, Reached::Checked | Reached::Patched) => Exit::Done,
-        _ => Exit::Negative,
+pub(crate) fn exit(evidence: &Evidence) -> Exit {
+    match evidence.outcome {
+        Outcome::Gain | Outcome::NotMeasured => Exit::Done,
+        Outcome::NoGain | Outcome::Loss | Outcome::NoEffect | Outcome::NoCandidate => {
+            Exit::Negative
+        }
     }
 }
 
@@ -113,6 +114,8 @@ fn outcome(sites: &[SiteEvidence], measured: &Measured, reached: Reached) -> Out
         Outcome::NoEffect
     } else if reached == Reached::Measured && measured.bench.is_empty() {
         Outcome::NoEffect
+    } else if reached != Reached::Measured {
+        Outcome::NotMeasured
     } else if verdict(Verdict::Slower) {
         Outcome::Loss
     } else if verdict(Verdict::Faster) {
@@ -140,32 +143,41 @@ fn summary(
                 .to_owned()
         }
         Outcome::NoEffect => format!(
-            "No hint survives: {} leave the machine code as it is, {} were withdrawn. Leave the \
-             code as it is.",
+            "No hint survives: {} leave the machine code as it is, {} do not better it, {} were \
+             withdrawn. Leave the code as it is.",
             count(Fate::NoOp),
+            count(Fate::NoBenefit),
             count(Fate::Withdrawn)
         ),
-        _ if reached == Reached::Checked => {
-            format!("{kept} hints change the machine code; whether they help is not measured yet.")
-        }
-        _ if reached == Reached::Patched => format!(
-            "{kept} patches build and pass the project's tests; whether they help is not measured \
-             yet."
+        Outcome::NotMeasured if reached == Reached::Checked => format!(
+            "{} the machine code for the better; whether that helps is not measured yet.",
+            hints(kept, "changes", "change")
+        ),
+        Outcome::NotMeasured => format!(
+            "{} and passes the project's tests; whether it helps is not measured yet.",
+            if kept == 1 { "The patch builds" } else { "Each patch builds" }
         ),
         Outcome::Gain => format!(
-            "The {kept} hints together make {} faster, and no workload is slower. Propose the \
-             patch.",
+            "{} {} faster, and no workload is slower. Propose the patch.",
+            hints(kept, "makes", "together make"),
             named(Verdict::Faster)
         ),
         Outcome::Loss => format!(
-            "{} got slower with the {kept} hints together. Do not propose the patch as it stands.",
+            "{} {} slower. Do not propose the patch as it stands.",
+            hints(kept, "makes", "together make"),
             named(Verdict::Slower)
         ),
         Outcome::NoGain => format!(
-            "The {kept} hints change the machine code, but no workload shows a gain that these \
-             blocks could resolve. Do not claim one."
+            "{} the machine code, but no workload shows a gain that these blocks could resolve. \
+             Do not claim one.",
+            hints(kept, "changes", "change")
         ),
     }
+}
+
+/// `The hint makes` or `The 3 hints together make`.
+fn hints(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("The hint {one}") } else { format!("The {n} hints {many}") }
 }
 
 /// Executions of each line of each file, all workloads.

@@ -1,6 +1,10 @@
 //! One file a verb.
 
 pub(crate) mod bench;
+pub(crate) mod complete;
+pub(crate) mod doctor;
+pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod scan;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use unlikely_profile::{Diagnostic, Profile};
+use unlikely_profile::{Diagnostic, Profile, Severity};
 use unlikely_report::Collector;
 use unlikely_source::MacroTable;
 
@@ -114,7 +114,7 @@ pub(crate) fn run(dir: &Path, collector: Option<CollectorName>) -> anyhow::Resul
         recording.collector.name,
         recording.collector.why
     );
-    for d in &recording.diagnostics {
+    for d in recording.diagnostics.iter().filter(|d| d.severity > Severity::Note) {
         warn(&d.message);
     }
     Ok(Exit::Done)
@@ -155,9 +155,37 @@ fn record(project: &Project, wanted: Option<CollectorName>) -> anyhow::Result<Re
         counting.step();
     }
     counting.done(&format!("{} kept", recording.workloads.len()));
+    recording.diagnostics = tidy(std::mem::take(&mut recording.diagnostics));
     recording.fingerprint = fingerprint(&project.config, &sources, wanted);
     recording.keep(project)?;
     Ok(recording)
+}
+
+/// Diagnostics of one kind that are named one by one.
+const NAMED_MAX: usize = 3;
+
+/// The same said of many files is said once.
+pub(crate) fn tidy(all: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut kinds: Vec<(String, Vec<Diagnostic>)> = Vec::new();
+    for d in all {
+        match kinds.iter_mut().find(|(code, _)| *code == d.code) {
+            Some((_, same)) if same.contains(&d) => {}
+            Some((_, same)) => same.push(d),
+            None => kinds.push((d.code.clone(), vec![d])),
+        }
+    }
+    let mut out = Vec::new();
+    for (_, mut same) in kinds {
+        let more = same.len().saturating_sub(NAMED_MAX);
+        if more > 0 {
+            same.truncate(NAMED_MAX);
+            if let Some(last) = same.last_mut() {
+                last.message.push_str(&format!(" (and {more} more of this kind)"));
+            }
+        }
+        out.extend(same);
+    }
+    out
 }
 
 fn no_counts(workload: &str, said: &[Diagnostic]) -> anyhow::Error {

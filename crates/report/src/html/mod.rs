@@ -76,7 +76,7 @@ fn outcome_tone(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Gain => "good",
         Outcome::Loss => "bad",
-        Outcome::NoGain | Outcome::NoEffect | Outcome::NoCandidate => "warn",
+        Outcome::NoGain | Outcome::NoEffect | Outcome::NoCandidate | Outcome::NotMeasured => "warn",
     }
 }
 
@@ -84,7 +84,7 @@ fn fate_tone(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "good",
         Fate::Withdrawn => "bad",
-        Fate::NoOp | Fate::NotTried => "dim",
+        Fate::NoOp | Fate::NoBenefit | Fate::NotTried => "dim",
     }
 }
 
