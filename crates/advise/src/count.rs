@@ -4,14 +4,16 @@
 //! 1. the collector counted this very condition, both outcomes apart;
 //! 2. the condition is a macro call, and the collector counted the one branch in its expansion;
 //! 3. its operands are known, and their logic gives the whole;
-//! 4. the lines of its arms were counted: the then-arm's first line runs as often as it is true;
+//! 4. the lines around it were counted: the then-arm's first line runs as often as it is true, and
+//!    the branches of GCC's own formats are told apart by where they lead ([`crate::infer`]);
 //! 5. none: unknown.
 
 use std::collections::HashMap;
 
-use unlikely_profile::{BranchRegion, FileProfile, LineArcs, Pos, Profile, RegionKind};
+use unlikely_profile::{BranchRegion, FileProfile, Pos, Profile, RegionKind};
 use unlikely_source::{Logic, Site, SiteKind, Sites};
 
+use crate::infer::Inference;
 use crate::model::Polarity;
 
 /// Executions of one condition under one workload.
@@ -72,9 +74,16 @@ impl<'p> CountIndex<'p> {
                 out[i] = from_operands(sites.sites[i].logic, &out);
             }
         }
-        for (i, count) in out.iter_mut().enumerate() {
-            if count.is_none() {
-                *count = from_lines(sites, i, file);
+        // A collector that counts conditions counts lines by the text, too; GCC's own lines are
+        // those that its optimiser left.
+        let exact = file.arcs.is_empty() && !file.regions.is_empty();
+        let inference = Inference::new(sites, file);
+        for i in 0..out.len() {
+            if out[i].is_none() {
+                out[i] = match exact {
+                    true => from_lines(sites, i, file),
+                    false => inference.count(i, &out),
+                };
             }
         }
         out
@@ -146,6 +155,9 @@ fn from_operands(logic: Logic, counts: &[Option<Count>]) -> Option<Count> {
             (get(a)?.executed, get(a)?.taken.checked_add(get(b)?.taken)?, vec![get(a)?, get(b)?])
         }
     };
+    if parts.iter().any(|c| c.polarity == Polarity::Unknown) {
+        return None;
+    }
     let polarity = match parts.iter().all(|c| c.polarity == Polarity::Known) {
         true => Polarity::Known,
         false => Polarity::Inferred,
@@ -160,8 +172,8 @@ fn from_operands(logic: Logic, counts: &[Option<Count>]) -> Option<Count> {
     })
 }
 
-/// The first statement of an arm, if it is a plain one on a line of its own, runs as often as the
-/// condition comes out that way.
+/// Where the lines are exact: the first statement of an arm, if it is a plain one on a line of its
+/// own, runs as often as the condition comes out that way.
 fn from_lines(sites: &Sites, i: usize, file: &FileProfile) -> Option<Count> {
     let site = &sites.sites[i];
     if !matches!(site.kind, SiteKind::If | SiteKind::ElseIf) || site.in_macro.is_some() {
@@ -197,41 +209,12 @@ fn from_lines(sites: &Sites, i: usize, file: &FileProfile) -> Option<Count> {
     if taken > executed {
         return unknown("the then-arm ran more often than the condition");
     }
-    if !arcs_agree(file, line, site, executed, taken) {
-        return unknown("the branch counts on this line do not match the lines of its arms");
-    }
     Some(Count {
         executed,
         taken,
         polarity: Polarity::Inferred,
         reason: format!("counts of line {line} and of its arm's first statement"),
     })
-}
-
-/// Where branch counts of the line exist too, they must say the same.
-fn arcs_agree(file: &FileProfile, line: u32, site: &Site, executed: u64, taken: u64) -> bool {
-    if site.logic != Logic::Leaf {
-        return true;
-    }
-    let here: Vec<&LineArcs> = file.arcs.iter().filter(|a| a.line == line).collect();
-    match here.as_slice() {
-        [] => true,
-        [one] => match one.taken.as_slice() {
-            [a, b] => {
-                let pair = (a.unwrap_or(0), b.unwrap_or(0));
-                let other = executed - taken;
-                pair == (taken, other) || pair == (other, taken)
-            }
-            _ => false,
-        },
-        _ => {
-            let total = here
-                .iter()
-                .flat_map(|a| &a.taken)
-                .fold(0_u64, |n, t| n.saturating_add(t.unwrap_or(0)));
-            total == executed
-        }
-    }
 }
 
 fn pos(p: unlikely_source::Pos) -> Pos {

@@ -6,6 +6,7 @@
 
 mod audit;
 mod count;
+mod infer;
 mod model;
 mod rank;
 

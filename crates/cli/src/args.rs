@@ -9,7 +9,7 @@ use crate::collect::import::Mapping;
 
 /// Finds the few branch hints worth having, writes them as patches, and proves that they help.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = include_str!("help/unlikely.txt"))]
+#[command(name = "unlikely", version, max_term_width = 100, after_help = include_str!("help/unlikely.txt"))]
 pub(crate) struct Cli {
     /// When to colour the output; NO_COLOR is honoured.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -131,11 +131,14 @@ pub(crate) enum Verb {
     },
     /// Print the completions of a shell.
     #[command(after_help = include_str!("help/completions.txt"))]
-    Completions { shell: Shell },
+    Completions {
+        /// Which one.
+        shell: Shell,
+    },
     /// Print the man page, or write one for each verb into a folder.
     #[command(after_help = include_str!("help/man.txt"))]
     Man {
-        /// Where unlikely.1, unlikely-tune.1 … are written.
+        /// Where unlikely.1 and one unlikely-VERB.1 for each verb are written.
         folder: Option<PathBuf>,
     },
 }

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use unlikely_codegen::Unit;
 
 use crate::exit::Exit;
@@ -78,18 +77,16 @@ impl PrivateBuild {
     }
 
     fn calls(&self, project: &Project) -> PathBuf {
-        project.state(&format!("wrap/{}.calls", self.name))
+        project.state(&self.calls_path())
+    }
+
+    fn calls_path(&self) -> String {
+        format!("wrap/{}.calls", self.name)
     }
 
     /// Forgets the compilations written down so far.
     pub(crate) fn forget_calls(&self, project: &Project) -> anyhow::Result<()> {
-        let path = self.calls(project);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("{}", path.display()))
-            }
-            _ => Ok(()),
-        }
+        project.forget(&self.calls_path())
     }
 
     /// The translation units that were compiled, the last compilation of each.

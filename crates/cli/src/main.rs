@@ -29,13 +29,15 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     output::choose_color(cli.color);
-    match run(&cli.verb) {
+    let code = match run(&cli.verb) {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("unlikely: {error:#}");
             exit::code(&error).into()
         }
-    }
+    };
+    shell::close();
+    code
 }
 
 fn run(verb: &Verb) -> anyhow::Result<Exit> {

@@ -74,6 +74,17 @@ impl Project {
         tree::replace(&path, bytes)
     }
 
+    /// Forgets a record, before what it speaks of is changed.
+    pub(crate) fn forget(&self, path: &str) -> anyhow::Result<()> {
+        let path = self.state(path);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("{}", path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reads a record of the state; `None` if there is none, or it is another version's.
     pub(crate) fn load<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
         serde_json::from_slice(&fs::read(self.state(path)).ok()?).ok()

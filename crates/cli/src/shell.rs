@@ -2,10 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
+use unlikely_measure::Guardian;
 
 use crate::exit::{Exit, fail};
 
@@ -13,6 +16,26 @@ use crate::exit::{Exit, fail};
 const TAIL_BYTES: u64 = 4096;
 /// Lines of it.
 const TAIL_LINES: usize = 15;
+
+/// The group of all that is run. A build that outlives a killed run would write into the trees of
+/// the next one.
+static GROUP: Mutex<Option<Guardian>> = Mutex::new(None);
+
+fn group() -> anyhow::Result<i32> {
+    let mut group = GROUP.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(guardian) = group.as_ref() {
+        return Ok(guardian.group_id());
+    }
+    let guardian = Guardian::start().context("cannot start sh")?;
+    let id = guardian.group_id();
+    *group = Some(guardian);
+    Ok(id)
+}
+
+/// Lets the group go; called once, before this process ends.
+pub(crate) fn close() {
+    drop(GROUP.lock().unwrap_or_else(PoisonError::into_inner).take());
+}
 
 /// Runs `command` by `sh` in `dir`; its output goes to `log`.
 ///
@@ -40,6 +63,7 @@ pub(crate) fn run(
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(err)
+        .process_group(group()?)
         .status()
         .with_context(|| format!("cannot start sh in {}", dir.display()))?;
     if status.success() {

@@ -43,10 +43,10 @@ pub(crate) fn tool(name: &str) -> Option<Tool> {
     Some(Tool { path, version })
 }
 
-/// As [`tool`], or the error that says how to install it.
-pub(crate) fn need(name: &str, package: &str) -> anyhow::Result<Tool> {
+/// As [`tool`], or the error that says where the remedy is.
+pub(crate) fn need(name: &str) -> anyhow::Result<Tool> {
     tool(name).ok_or_else(|| {
-        fail(Exit::Tool, format!("{name} is not installed: `apt-get install {package}`"))
+        fail(Exit::Tool, format!("{name} is not installed; `unlikely doctor` says how to"))
     })
 }
 
@@ -90,5 +90,5 @@ pub(crate) fn gcov_of(gcc: &Path) -> anyhow::Result<PathBuf> {
     if is_program(&beside) {
         return Ok(beside);
     }
-    need(&name, "gcc").map(|t| t.path)
+    need(&name).map(|t| t.path)
 }

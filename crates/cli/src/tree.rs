@@ -13,25 +13,12 @@ pub(crate) const STATE: &str = ".unlikely";
 /// thinks anything newer than it is. The state folder, `.git` and objects of earlier builds stay
 /// out: the copy makes its own.
 pub(crate) fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
-    copy_where(from, to, |entry| !is_left_out(entry))
-}
-
-/// As [`copy`], with all that a build made.
-pub(crate) fn copy_built(from: &Path, to: &Path) -> anyhow::Result<()> {
-    copy_where(from, to, |_| true)
-}
-
-fn copy_where(
-    from: &Path,
-    to: &Path,
-    wanted: impl Fn(&walkdir::DirEntry) -> bool,
-) -> anyhow::Result<()> {
     if to.exists() {
         fs::remove_dir_all(to).with_context(|| format!("cannot clear {}", to.display()))?;
     }
     fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
     let walk = WalkDir::new(from).follow_links(false).min_depth(1);
-    for entry in walk.into_iter().filter_entry(wanted) {
+    for entry in walk.into_iter().filter_entry(|e| !is_left_out(e)) {
         let entry = entry.with_context(|| format!("cannot read {}", from.display()))?;
         let target = to.join(entry.path().strip_prefix(from)?);
         copy_one(&entry, &target)

@@ -87,6 +87,14 @@ pub fn kept_rows(journal: &Path, key: &str) -> Result<Vec<BlockRow>, MeasureErro
     if journal.exists() { Journal::open(journal)?.rows(key) } else { Ok(Vec::new()) }
 }
 
+/// The keys of all campaigns in the file `journal`: none if it is not there.
+///
+/// # Errors
+/// If the journal is in use or cannot be read.
+pub fn campaigns(journal: &Path) -> Result<Vec<String>, MeasureError> {
+    if journal.exists() { Journal::open(journal)?.keys() } else { Ok(Vec::new()) }
+}
+
 fn count(rows: &[BlockRow]) -> u32 {
     u32::try_from(rows.len()).unwrap_or(u32::MAX)
 }

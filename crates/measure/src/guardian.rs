@@ -20,15 +20,21 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 /// A line says that all is well; the end of input without one that this process was killed.
 const SCRIPT: &str = r#"trap '' HUP INT QUIT TERM; read -r line || kill -s KILL -- "-$1""#;
 
-/// The process group of a campaign's runs. Dropping it kills what is left in the group.
-pub(crate) struct Guardian {
+/// A process group whose processes die with this process, whatever ends it. Dropping it kills
+/// what is left in the group.
+#[derive(Debug)]
+pub struct Guardian {
     leader: Child,
     shell: Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Guardian {
-    pub(crate) fn start() -> io::Result<Self> {
+    /// Starts the group and its watcher.
+    ///
+    /// # Errors
+    /// If `/bin/sh` cannot be started.
+    pub fn start() -> io::Result<Self> {
         let mut leader = quiet("/bin/sh").args(["-c", ":"]).stdin(Stdio::null()).spawn()?;
         let id = leader.id().to_string();
         let spawned =
@@ -45,7 +51,11 @@ impl Guardian {
         }
     }
 
-    /// The group that every run has to join.
+    /// The group that every run has to join: for [`CommandExt::process_group`].
+    pub fn group_id(&self) -> i32 {
+        self.group().as_raw_pid()
+    }
+
     pub(crate) fn group(&self) -> Pid {
         Pid::from_child(&self.leader)
     }

@@ -10,7 +10,8 @@ use crate::machine::Machine;
 use crate::order::a_first;
 use crate::plan::{Arm, Metric, Plan};
 use crate::report::BlockRow;
-use redb::{Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -150,6 +151,23 @@ impl Journal {
         }
         self.put(CAMPAIGNS, key, &registered, "registering a campaign")?;
         Ok(registered)
+    }
+
+    /// The keys of all campaigns, sorted.
+    pub(crate) fn keys(&self) -> Result<Vec<String>, MeasureError> {
+        let doing = "listing the campaigns";
+        let fail = |error: redb::Error| failure(&self.path, doing, error);
+        let read = self.database.begin_read().map_err(|e| fail(e.into()))?;
+        let table = match read.open_table(CAMPAIGNS) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(fail(error.into())),
+        };
+        let mut keys = Vec::new();
+        for entry in table.iter().map_err(|e| fail(e.into()))? {
+            keys.push(entry.map_err(|e| fail(e.into()))?.0.value().to_owned());
+        }
+        Ok(keys)
     }
 
     fn campaign(&self, key: &str) -> Result<Option<Registered>, MeasureError> {

@@ -21,8 +21,9 @@ mod report;
 pub mod stats;
 mod verdict;
 
-pub use campaign::{Progress, kept_rows, run};
+pub use campaign::{Progress, campaigns, kept_rows, run};
 pub use error::{MeasureError, PlanError, RunName, RunPhase};
+pub use guardian::Guardian;
 pub use machine::{Machine, Turbo, Warning};
 pub use plan::{Arm, BLOCKS_MAX, Metric, Plan};
 pub use report::{

@@ -44,7 +44,7 @@ pub fn apply(text: &[u8], edits: &[HintEdit]) -> Result<Vec<u8>, EditError> {
             let (a, b) = (&edit.bytes, &other.bytes);
             a.start < b.start && b.start < a.end && a.end < b.end || a == b
         };
-        if edits[i + 1..].iter().any(|o| crosses(o)) || edits[..i].iter().any(crosses) {
+        if edits.iter().enumerate().any(|(j, other)| j != i && crosses(other)) {
             return Err(EditError::Overlap(edit.bytes.clone()));
         }
         let (open, close) = wrapping(edit, condition);
@@ -107,17 +107,18 @@ fn without_hints(text: &[u8], table: &MacroTable) -> Vec<String> {
         })
         .collect();
     let mut out = Vec::new();
-    // Work left: a range of tokens, or a closing that was already decided. Iterative, since
-    // hostile text nests deeply.
-    let mut todo = vec![0..all.len()];
-    while let Some(mut range) = todo.pop() {
+    // Stretches of tokens that are left, the next one on top. Iterative, since hostile text nests
+    // deeply.
+    let mut todo = vec![(0, all.len())];
+    while let Some((start, end)) = todo.pop() {
+        let mut range = start..end;
         while let Some(i) = range.next() {
             let (kind, word) = &all[i];
             let hint =
                 (*kind == TokenKind::Word).then(|| hint_at(&all, i, range.end, table)).flatten();
             match hint {
                 Some((inner, end)) => {
-                    todo.push(end..range.end);
+                    todo.push((end, range.end));
                     range = inner;
                 }
                 None => out.push(word.clone()),
@@ -139,22 +140,22 @@ fn hint_at(
         return None;
     }
     let close = closing(all, i + 1, limit)?;
-    let mut arguments = vec![i + 2..i + 2];
+    let inside = &all[i + 2..close];
+    let mut arguments = Vec::new();
     let mut depth = 0_i32;
-    for at in i + 2..close {
-        match all[at].1.as_str() {
+    let mut start = i + 2;
+    for (at, (_, text)) in (i + 2..close).zip(inside) {
+        match text.as_str() {
             "(" => depth += 1,
             ")" => depth -= 1,
             "," if depth == 0 => {
-                arguments.push(at + 1..at + 1);
-                continue;
+                arguments.push(start..at);
+                start = at + 1;
             }
             _ => {}
         }
-        if let Some(last) = arguments.last_mut() {
-            last.end = at + 1;
-        }
     }
+    arguments.push(start..close);
     let texts: Vec<Vec<String>> = arguments
         .iter()
         .map(|range| all[range.clone()].iter().map(|t| t.1.clone()).collect())

@@ -6,6 +6,7 @@
 
 mod dialect;
 mod edit;
+mod flow;
 mod lex;
 mod macros;
 mod probe;
@@ -14,6 +15,7 @@ mod text;
 
 pub use dialect::{Dialect, HintForm};
 pub use edit::{EditError, HintEdit, apply, same_without_hints, unified_diff};
+pub use flow::{Before, Flow};
 pub use lex::{Token, TokenKind, tokens};
 pub use macros::MacroTable;
 pub use probe::{Probe, Probed, probe};

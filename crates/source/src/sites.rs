@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Tree};
 
+use crate::flow::{Flow, flow, is_entered_from_elsewhere, is_jump};
 use crate::lex::{TokenKind, tokens};
 use crate::macros::{HintCall, MacroTable};
 use crate::text::{LineIndex, Span};
@@ -132,6 +133,8 @@ pub struct Site {
     pub false_line: Option<u32>,
     /// The code may leave both arms only forwards (not a loop's condition).
     pub is_loop: bool,
+    /// What stands around it, if it is the condition of a whole statement.
+    pub flow: Flow,
     /// A hint that stands here already.
     pub hint: Option<Hint>,
     /// The macro that the condition is a call of, if the project defines such a macro and it is one
@@ -148,12 +151,23 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// Byte ranges that did not parse; conditions in them may be missing.
     pub unparsed: Vec<Range<usize>>,
+    /// Byte offsets of statements that are entered from elsewhere too, ascending.
+    pub labels: Vec<usize>,
+    /// Byte offsets of `return`, `goto`, `break` and `continue`, ascending.
+    pub jumps: Vec<usize>,
 }
 
 /// Finds the sites of `text`, recognising hint macros by `table`.
 pub fn sites(text: &[u8], table: &MacroTable) -> Sites {
     let index = LineIndex::new(text);
-    let mut walker = Walker { text, table, index, out: Sites::default(), seen: HashSet::new() };
+    let mut walker = Walker {
+        text,
+        table,
+        index,
+        out: Sites::default(),
+        seen: HashSet::new(),
+        decided: HashMap::new(),
+    };
     let defines = defines(text);
     let outside = complement(&defines.iter().map(|d| d.line.clone()).collect::<Vec<_>>(), text);
     if let Some(tree) = parse(text, &walker.index, &outside) {
@@ -164,6 +178,8 @@ pub fn sites(text: &[u8], table: &MacroTable) -> Sites {
             walker.walk(&tree, Some(&define.name));
         }
     }
+    walker.out.labels.sort_unstable();
+    walker.out.jumps.sort_unstable();
     walker.out
 }
 
@@ -243,6 +259,8 @@ struct Walker<'t> {
     out: Sites,
     /// Nodes that already have a site.
     seen: HashSet<usize>,
+    /// Decisions and the root sites of their conditions.
+    decided: HashMap<usize, usize>,
 }
 
 /// What surrounds a node on the way down.
@@ -266,6 +284,7 @@ impl Walker<'_> {
     fn walk(&mut self, tree: &Tree, in_macro: Option<&str>) {
         // Node identities are only unique within one tree.
         self.seen.clear();
+        self.decided.clear();
         let around = Around {
             in_macro: in_macro.map(str::to_owned),
             // At file scope every value is a constant.
@@ -277,6 +296,11 @@ impl Walker<'_> {
             // A macro's body need not be a whole statement.
             if node.is_error() && in_macro.is_none() {
                 self.out.unparsed.push(node.byte_range());
+            }
+            if is_entered_from_elsewhere(node) {
+                self.out.labels.push(node.start_byte());
+            } else if is_jump(node) {
+                self.out.jumps.push(node.start_byte());
             }
             self.decision(node, &around);
             let inner = self.inside(node, around);
@@ -375,9 +399,14 @@ impl Walker<'_> {
         };
         let Some(condition) = field("condition") else { return };
         let around = self.inside(node, around.clone());
+        let root = self.out.sites.len();
         match self.opaque(condition) {
             Some(range) => self.opaque_site(range, condition, kind, arms, &around),
             None => _ = self.site(statement_condition(condition), kind, arms, &around, None, 0),
+        }
+        if kind != SiteKind::Ternary {
+            self.out.sites[root].flow = flow(node, &self.index, &self.decided);
+            self.decided.insert(node.id(), root);
         }
     }
 
@@ -543,6 +572,7 @@ impl Walker<'_> {
             true_line: None,
             false_line: None,
             is_loop: false,
+            flow: Flow::default(),
             hint: None,
             calls_macro: None,
             barrier: None,

@@ -44,7 +44,7 @@ pub(crate) fn plain_build(project: &Project, name: &str, compiler: &Tool) -> Pri
 
 /// Builds and tests the baseline, unless the very same stands already.
 pub(crate) fn baseline(project: &Project) -> anyhow::Result<Baseline> {
-    let compiler = toolchain::need(&project.config.build.cc, "gcc")?;
+    let compiler = toolchain::need(&project.config.build.cc)?;
     // Both arms' paths are equally long: a path's length moves the stack.
     let build = plain_build(project, "arm-a", &compiler);
     let fingerprint = fingerprint(project, &compiler)?;
@@ -54,6 +54,7 @@ pub(crate) fn baseline(project: &Project) -> anyhow::Result<Baseline> {
         return Ok(Baseline { build, compiler, units: kept.units, fingerprint });
     }
     let building = stage("building the baseline", 0);
+    project.forget(PATH)?;
     tree::copy(&project.dir, &build.tree)?;
     build.forget_calls(project)?;
     build.build(project)?;

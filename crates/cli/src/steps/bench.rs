@@ -14,6 +14,7 @@ use walkdir::WalkDir;
 use super::baseline::{Baseline, plain_build};
 use super::check::Checked;
 use super::patch::{Patches, edited};
+use crate::config::{self, Workload};
 use crate::exit::{Exit, fail};
 use crate::progress::stage;
 use crate::project::Project;
@@ -64,7 +65,7 @@ pub(crate) fn bench(
             dir: dir.to_owned(),
             env: Vec::new(),
         };
-        let key = format!("{} {}", workload.name(), patches.fingerprint);
+        let key = key(workload, config, &patches.fingerprint);
         let plan = Plan {
             a: arm(&trees[0]),
             b: arm(&trees[1]),
@@ -131,6 +132,7 @@ fn build_arm_b(
     }
     let building = stage("building the patched tree", 0);
     let kept: Vec<&Checked> = checked.iter().filter(|c| c.fate == Fate::Kept).collect();
+    project.forget(ARM_B)?;
     tree::copy(&project.dir, &build.tree)?;
     for (path, text) in edited(scanned, &kept)? {
         tree::replace(&build.tree.join(path), &text)?;
@@ -138,6 +140,15 @@ fn build_arm_b(
     build.build(project)?;
     building.done("done");
     project.save(ARM_B, &Kept { fingerprint: patches.fingerprint.clone() })
+}
+
+/// A campaign is of these builds, this workload and this way to measure; any change of them
+/// begins a new one.
+fn key(workload: &Workload, config: config::Bench, builds: &str) -> String {
+    let how = (workload.command.as_str(), workload.metric(), config.warmups, config.margin_percent);
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(format!("{how:?} {builds}").as_bytes());
+    format!("{} {}", workload.name(), &hasher.finalize().to_hex()[..16])
 }
 
 /// The order of arms is random, and the same again after a kill.

@@ -110,9 +110,10 @@ fn outcome(sites: &[SiteEvidence], measured: &Measured, reached: Reached) -> Out
     let verdict = |v| measured.bench.iter().any(|b| b.report.verdict == v);
     if sites.is_empty() {
         Outcome::NoCandidate
-    } else if !sites.iter().any(|s| s.fate == Fate::Kept) {
-        Outcome::NoEffect
-    } else if reached == Reached::Measured && measured.bench.is_empty() {
+    } else if !sites.iter().any(|s| s.fate == Fate::Kept)
+        // The linked program is the same after all.
+        || (reached == Reached::Measured && measured.bench.is_empty())
+    {
         Outcome::NoEffect
     } else if reached != Reached::Measured {
         Outcome::NotMeasured

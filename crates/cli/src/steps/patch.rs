@@ -135,8 +135,11 @@ impl Bench<'_> {
         let build = match self.tree.take() {
             Some(build) => build,
             None => {
+                // A build of its own, not a copy of one: CMake and Meson write the tree's path
+                // into what they make, and would go on building there.
                 let build = plain_build(self.project, "verify", &self.baseline.compiler);
-                tree::copy_built(&self.baseline.build.tree, &build.tree)?;
+                tree::copy(&self.project.dir, &build.tree)?;
+                build.build(self.project)?;
                 build
             }
         };

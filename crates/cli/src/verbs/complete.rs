@@ -41,7 +41,7 @@ pub(crate) fn man(folder: Option<&Path>) -> anyhow::Result<Exit> {
 
 /// One man page. What follows the options in a help text is laid out already, and stays so.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
-    let man = Man::new(command.clone());
+    let man = Man::new(command.clone()).source(concat!("unlikely ", env!("CARGO_PKG_VERSION")));
     let mut out = Vec::new();
     man.render_title(&mut out)?;
     man.render_name_section(&mut out)?;

@@ -16,7 +16,7 @@ use unlikely_measure::Machine;
 use crate::args::Format;
 use crate::config::{Config, FILE};
 use crate::exit::{Exit, fail};
-use crate::output::{color, print};
+use crate::output::{color, print, width};
 use packages::Distribution;
 use tools::Tool;
 
@@ -45,6 +45,23 @@ enum ProjectState {
     Bad { error: String },
 }
 
+impl ProjectState {
+    fn said(&self) -> (Mark, String) {
+        match self {
+            Self::None { path } => {
+                (Mark::Note, format!("no {path}; `unlikely init` writes a first one"))
+            }
+            Self::Good { path, workloads: 0 } => {
+                (Mark::Note, format!("{path} reads, but has no [[workload]] yet: fill one in"))
+            }
+            Self::Good { path, workloads } => {
+                (Mark::Good, format!("{path} reads; workloads: {workloads}"))
+            }
+            Self::Bad { error } => (Mark::Bad, error.clone()),
+        }
+    }
+}
+
 /// Runs the verb.
 pub(crate) fn run(dir: &Path, format: Format) -> anyhow::Result<Exit> {
     if !dir.is_dir() {
@@ -61,7 +78,7 @@ pub(crate) fn run(dir: &Path, format: Format) -> anyhow::Result<Exit> {
     };
     print(&match format {
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&diagnosis)?),
-        Format::Text => text(&diagnosis, color(std::io::stdout().is_terminal())),
+        Format::Text => text(&diagnosis, width(), color(std::io::stdout().is_terminal())),
     })?;
     Ok(if diagnosis.tools.iter().any(|t| t.required && !t.works()) {
         Exit::Tool
@@ -107,44 +124,75 @@ impl Mark {
     }
 }
 
-fn text(diagnosis: &Diagnosis, color: bool) -> String {
-    let name_columns = diagnosis.tools.iter().map(|t| t.name.len()).max().unwrap_or(0).max(9);
-    let line = |mark: Mark, name: &str, text: &str| {
-        format!("{} {name:<name_columns$}  {text}\n", mark.text(color))
-    };
-    let mut out = String::new();
-    for required in [true, false] {
-        out += if required { "Required\n" } else { "\nOptional\n" };
-        for tool in diagnosis.tools.iter().filter(|t| t.required == required) {
-            out += &match (tool.works(), required) {
-                (true, _) => line(Mark::Good, &tool.name, &tool.good()),
-                (false, true) => line(Mark::Bad, &tool.name, &tool.bad()),
-                (false, false) => line(Mark::Note, &tool.name, &tool.bad()),
-            };
-            if let Some(install) = tool.install.as_ref().filter(|_| !tool.works()) {
-                out += &format!("   {:name_columns$}  install: {install}\n", "");
-            }
-        }
+/// The text, and how it is laid out.
+struct Page {
+    text: String,
+    color: bool,
+    columns: usize,
+    name_columns: usize,
+}
+
+impl Page {
+    fn title(&mut self, title: &str) {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        self.text += &format!("{gap}{title}\n");
     }
-    out += "\nProject\n";
-    out += &match &diagnosis.project {
-        ProjectState::None { path } => {
-            line(Mark::Note, FILE, &format!("{path}: none; `unlikely init` writes a first one"))
+
+    fn line(&mut self, mark: Mark, name: &str, said: &str) {
+        let indent = self.name_columns + 5;
+        let said = wrapped(said, self.columns.saturating_sub(indent).max(20));
+        let said = said.join(&format!("\n{:indent$}", ""));
+        let mark = mark.text(self.color);
+        self.text += &format!("{mark} {name:<0$}  {said}\n", self.name_columns);
+    }
+}
+
+/// Lines of at most `columns` characters, as far as words allow.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let words = line.trim_start();
+        let mut current = line[..line.len() - words.len()].to_owned();
+        for word in words.split(' ') {
+            let longer = current.chars().count() + 1 + word.chars().count();
+            if current.trim().is_empty() {
+                // Its first word, after the indent.
+            } else if longer > columns {
+                out.push(std::mem::take(&mut current));
+            } else {
+                current.push(' ');
+            }
+            current += word;
         }
-        ProjectState::Good { path, workloads: 0 } => {
-            line(Mark::Note, FILE, &format!("{path} reads, but has no [[workload]] yet"))
-        }
-        ProjectState::Good { path, workloads } => {
-            line(Mark::Good, FILE, &format!("{path} reads; {workloads} workload(s)"))
-        }
-        ProjectState::Bad { error } => line(Mark::Bad, FILE, error),
-    };
-    out += "\nMachine\n";
-    out += &line(Mark::Good, "is", &machine(&diagnosis.machine));
-    for warning in &diagnosis.warnings {
-        out += &line(Mark::Note, "warning", warning);
+        out.push(current);
     }
     out
+}
+
+fn text(diagnosis: &Diagnosis, columns: usize, color: bool) -> String {
+    let longest = diagnosis.tools.iter().map(|t| t.name.chars().count()).max();
+    let name_columns = longest.unwrap_or(0).max("machine".len());
+    let mut page = Page { text: String::new(), color, columns, name_columns };
+    for required in [true, false] {
+        page.title(if required { "Required" } else { "Optional" });
+        for tool in diagnosis.tools.iter().filter(|t| t.required == required) {
+            let mark = match (tool.works(), required) {
+                (true, _) => Mark::Good,
+                (false, true) => Mark::Bad,
+                (false, false) => Mark::Note,
+            };
+            page.line(mark, &tool.name, &tool.said());
+        }
+    }
+    page.title("Project");
+    let (mark, said) = diagnosis.project.said();
+    page.line(mark, "config", &said);
+    page.title("Machine");
+    page.line(Mark::Good, "machine", &machine(&diagnosis.machine));
+    for warning in &diagnosis.warnings {
+        page.line(Mark::Note, "warning", warning);
+    }
+    page.text
 }
 
 fn machine(machine: &Machine) -> String {
@@ -156,4 +204,16 @@ fn machine(machine: &Machine) -> String {
         out += &format!(", load {load:.2}");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("unbreakable x", 4), ["unbreakable", "x"]);
+        assert_eq!(wrapped("a\n  b c", 10), ["a", "  b c"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! `import`: take counts that were recorded elsewhere as one workload of this project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf, absolute};
 
 use unlikely_profile::{Diagnostic, Severity};
@@ -67,7 +67,8 @@ fn join(
     sources: &BTreeMap<String, Vec<u8>>,
 ) -> anyhow::Result<Joined> {
     if inputs.profile.files.is_empty() {
-        let said: String = inputs.diagnostics.iter().map(|d| format!("\n  {}", d.message)).collect();
+        let said: String =
+            inputs.diagnostics.iter().map(|d| format!("\n  {}", d.message)).collect();
         return Err(fail(Exit::Usage, format!("no counts in what was named{said}")));
     }
     // Compilers write the path that they were called by, links and all.
@@ -175,11 +176,9 @@ fn collector(recording: &Recording, name: &str, what: &str) -> Collector {
 
 /// The imported recording that is there, with only those counts that are of the present text;
 /// else a new one.
-fn recording(
-    project: &Project,
-    sources: &BTreeMap<String, Vec<u8>>,
-) -> anyhow::Result<Recording> {
-    let blank = Collector { name: COLLECTOR.to_owned(), version: String::new(), why: String::new() };
+fn recording(project: &Project, sources: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<Recording> {
+    let blank =
+        Collector { name: COLLECTOR.to_owned(), version: String::new(), why: String::new() };
     let fresh = Recording::new(blank, sources);
     let Ok(mut old) = Recording::load(project) else { return Ok(fresh) };
     if old.collector.name != COLLECTOR {
@@ -202,13 +201,16 @@ fn forget_changed(
     old: &mut Recording,
     sources: &BTreeMap<String, Vec<u8>>,
 ) -> anyhow::Result<()> {
-    let changed = |path: &str| match (old.sources.get(path), sources.get(path)) {
-        (Some(then), Some(now)) => *then != hash(now),
-        _ => false,
-    };
+    let changed: BTreeSet<String> = old
+        .sources
+        .iter()
+        .filter(|(path, then)| sources.get(*path).is_some_and(|now| hash(now) != **then))
+        .map(|(path, _)| path.clone())
+        .collect();
     for workload in old.workloads.clone() {
         let mut profile = old.profile(project, &workload.name)?;
-        let stale: Vec<String> = profile.files.keys().filter(|p| changed(p)).cloned().collect();
+        let stale: Vec<String> =
+            profile.files.keys().filter(|p| changed.contains(*p)).cloned().collect();
         if stale.is_empty() {
             continue;
         }

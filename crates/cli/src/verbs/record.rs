@@ -15,6 +15,7 @@ use crate::collect::gcov::Gcov;
 use crate::collect::llvm::LlvmCov;
 use crate::config::Config;
 use crate::exit::{Exit, code, fail};
+use crate::output::print;
 use crate::progress::{stage, warn};
 use crate::project::Project;
 use crate::toolchain;
@@ -86,7 +87,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Keeps the recording itself; until then the older one stands.
+    /// Keeps the recording itself.
     pub(crate) fn keep(&self, project: &Project) -> anyhow::Result<()> {
         project.save(PATH, self)
     }
@@ -108,12 +109,12 @@ fn profile_path(workload: &str) -> String {
 pub(crate) fn run(dir: &Path, collector: Option<CollectorName>) -> anyhow::Result<Exit> {
     let project = Project::open(dir)?;
     let recording = record(&project, collector)?;
-    println!(
-        "recorded {} workload(s) with {} ({})",
-        recording.workloads.len(),
+    print(&format!(
+        "recorded {} with {} ({})\n",
+        recording.workloads.iter().map(|w| w.name.as_str()).collect::<Vec<_>>().join(", "),
         recording.collector.name,
         recording.collector.why
-    );
+    ))?;
     for d in recording.diagnostics.iter().filter(|d| d.severity > Severity::Note) {
         warn(&d.message);
     }
@@ -139,6 +140,7 @@ fn record(project: &Project, wanted: Option<CollectorName>) -> anyhow::Result<Re
     for (path, text) in &sources {
         table.add(path, text);
     }
+    project.forget(PATH)?;
     let building = stage("building with coverage", 0);
     let (collector, ready, diagnostics) = prepare(project, wanted, &sources, &table)?;
     building.done(&format!("{}: {}", collector.name, collector.why));
@@ -226,8 +228,8 @@ fn prepare(
     let why_not = match (wanted, toolchain::llvm()) {
         (Some(CollectorName::Gcov), _) => "asked for".to_owned(),
         (Some(CollectorName::Llvm), None) => {
-            let tools = "clang, llvm-profdata and llvm-cov of one release are not installed: \
-                         `apt-get install clang llvm`";
+            let tools = "clang, llvm-profdata and llvm-cov of one release are not installed; \
+                         `unlikely doctor` says how to";
             return Err(fail(Exit::Tool, tools));
         }
         (None, None) => "clang with llvm-profdata and llvm-cov is not installed".to_owned(),
@@ -258,7 +260,7 @@ fn prepare(
 fn gcc_for(config: &Config) -> anyhow::Result<toolchain::Tool> {
     let own = &config.build.cc;
     let name = if own.contains("gcc") { own.as_str() } else { "gcc" };
-    toolchain::need(name, "gcc")
+    toolchain::need(name)
 }
 
 fn fingerprint(

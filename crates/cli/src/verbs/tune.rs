@@ -23,6 +23,7 @@ pub(crate) fn run(
     format: Format,
 ) -> anyhow::Result<Exit> {
     let project = Project::open(dir)?;
+    project.config.workloads(&project.dir)?;
     // A baseline that does not build or fails its tests makes all that follows pointless.
     baseline(&project)?;
     let recording = recorded(&project, collector)?;

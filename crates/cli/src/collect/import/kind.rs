@@ -45,7 +45,9 @@ pub(crate) fn of(bytes: &[u8]) -> Result<Kind, &'static str> {
     if head.starts_with(b"oncg") || head.starts_with(b"gcno") {
         return Ok(Kind::GccNotes);
     }
-    if head.starts_with(b"\xfflprof") || head.starts_with(b"\x81") && head[1..].starts_with(b"rforpl\xff") {
+    if head.starts_with(b"\xfflprof")
+        || head.starts_with(b"\x81") && head[1..].starts_with(b"rforpl\xff")
+    {
         return Err("a raw or indexed LLVM profile: `llvm-profdata merge -o X.profdata` it, and \
                     import what `llvm-cov export -instr-profile X.profdata BINARY` prints");
     }

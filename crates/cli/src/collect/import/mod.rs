@@ -53,7 +53,8 @@ pub(crate) fn read(named: &[PathBuf]) -> anyhow::Result<Inputs> {
     let mut inputs = Inputs::default();
     for path in named {
         let about = path.metadata().map_err(|error| {
-            let message = format!("{}: {error}; name a profile or a folder of them", path.display());
+            let message =
+                format!("{}: {error}; name a profile or a folder of them", path.display());
             fail(Exit::Usage, message)
         })?;
         match about.is_dir() {

@@ -63,7 +63,11 @@ mod tests {
         let other = notes("build/b.gcno", "AAAA");
         let built = notes("build/a.gcno", "AAAA");
         let beside = notes("run/a.gcno", "AAAA");
-        assert_eq!(find(&data, &[other, old, built]), Some(2), "the one beside is of another build");
+        assert_eq!(
+            find(&data, &[other, old, built]),
+            Some(2),
+            "the one beside is of another build"
+        );
         let far = notes("build/a.gcno", "AAAA");
         assert_eq!(find(&data, &[far, beside]), Some(1));
         let old = notes("run/a.gcno", "ZZZZ");

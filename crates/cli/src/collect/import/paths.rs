@@ -96,10 +96,8 @@ fn moved<T>(strangers: &[&String], sources: &BTreeMap<String, T>) -> Vec<Moved> 
         };
         *counted.entry(place).or_default() += 1;
     }
-    let mut out: Vec<Moved> = counted
-        .into_iter()
-        .map(|((prefix, here), files)| Moved { prefix, files, here })
-        .collect();
+    let mut out: Vec<Moved> =
+        counted.into_iter().map(|((prefix, here), files)| Moved { prefix, files, here }).collect();
     // A folder that can be mapped says more than one that cannot.
     out.sort_by_key(|m| (m.here.is_none(), std::cmp::Reverse(m.files)));
     out

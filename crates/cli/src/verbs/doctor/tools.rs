@@ -26,7 +26,7 @@ pub(super) struct Tool {
     /// Why it is of no use although it was found.
     problem: Option<String>,
     /// The command that installs it.
-    pub(super) install: Option<String>,
+    install: Option<String>,
 }
 
 impl Tool {
@@ -34,29 +34,30 @@ impl Tool {
         self.path.is_some() && self.problem.is_none()
     }
 
-    /// The line of a tool that works.
-    pub(super) fn good(&self) -> String {
-        let version = self.version.as_deref().map_or("", number);
-        format!("{version:<10}  {}", self.purpose)
-    }
-
-    /// The line of one that does not.
-    pub(super) fn bad(&self) -> String {
-        match &self.problem {
-            Some(problem) => format!("{:<10}  {}: {problem}", "broken", self.purpose),
-            None => format!("{:<10}  {}", "missing", self.purpose),
+    /// What is said of it in a line of text.
+    pub(super) fn said(&self) -> String {
+        let install = self.install.as_ref().map_or_else(
+            || "install the package that has it".to_owned(),
+            |command| format!("install: {command}"),
+        );
+        match (&self.path, &self.problem) {
+            (None, _) => format!("{:<9} {}\n{install}", "missing", self.purpose),
+            (_, Some(problem)) => format!("{:<9} {problem}\n{install}", "broken"),
+            (_, None) => {
+                let version = self.version.as_deref().map_or("", number);
+                format!("{version:<9} {}", self.purpose)
+            }
         }
     }
 }
 
 /// The number in a version line: what follows the word "version", else the last that looks so.
 fn number(version: &str) -> &str {
-    let words = || version.split(|c: char| c.is_whitespace() || "()+~,".contains(c));
+    let words = || version.split(|c: char| c.is_whitespace() || "()+~,-".contains(c));
     let numeric =
         |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
     let named = words().skip_while(|w| *w != "version").find(numeric);
-    let tailed = || version.rsplit('-').next().filter(numeric);
-    named.or_else(|| words().rfind(numeric)).or_else(tailed).unwrap_or(version)
+    named.or_else(|| words().rfind(numeric)).unwrap_or(version)
 }
 
 /// Looks for every tool that a project with this configuration needs or has use for.

@@ -187,7 +187,7 @@ fn make(dir: &Path) -> anyhow::Result<Option<Recipe>> {
     if top.reaches_others() {
         for (path, text) in files(dir, DEPTH_MAX, is_makefile)? {
             if path != marker {
-                top.add_other(&Makefile::parse(&text));
+                top.add_other(Makefile::parse(&text));
             }
         }
     }
@@ -232,23 +232,18 @@ impl MakeFlags {
                 self.arguments += &format!(" {variable}=\"${variable}\"");
                 own.filter(|own| !own.is_empty()).unwrap_or_else(|| default.to_owned())
             }
-            Passed::Environment => {
-                self.notes.push(format!(
-                    "The makefile adds to {variable}, so it gets it by the environment: as an \
-                     argument it"
-                ));
-                self.notes.push("would replace what the makefile adds.".to_owned());
-                default.to_owned()
+            Passed::Environment(own) => {
+                let why = "the makefile adds to it, and an argument would take that away";
+                self.notes.push(format!("{variable} is left to the environment: {why}."));
+                own.filter(|own| !own.is_empty()).unwrap_or_else(|| default.to_owned())
             }
             Passed::Never => {
                 if self.unset.is_empty() {
                     self.unset = "env ".to_owned();
                 }
                 self.unset += &format!("-u {variable} ");
-                self.notes.push(format!(
-                    "The makefile computes {variable} itself, so none is given to it: that of \
-                     this file is not used."
-                ));
+                let why = "the makefile computes its own, so that of this file is not used";
+                self.notes.push(format!("{variable} is not given: {why}."));
                 String::new()
             }
         }
@@ -333,6 +328,7 @@ fn build_folder(dir: &Path, proof: &str) -> &'static str {
 
 fn is_makefile(name: &str) -> bool {
     matches!(name, "GNUmakefile" | "makefile" | "Makefile")
+        || name == "Makefile.inc"
         || name.ends_with(".mk")
         || name.ends_with(".mak")
 }

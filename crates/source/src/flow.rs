@@ -1,0 +1,157 @@
+//! Where control comes from and goes to around a decision: what its executions can be checked
+//! against.
+//!
+//! Counts that a compiler's optimiser has handled can be those of a part only: where it already
+//! knew the outcome, nothing is counted. Text does not change that way, so a decision ran as often
+//! as the statement before it, or as the arm that it is the first statement of.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use crate::text::{LineIndex, Span};
+
+/// Statements that are looked back over.
+const BEFORE_MAX: usize = 6;
+
+/// Something that runs just as often as a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// The function around it: it starts with this decision.
+    Function,
+    /// An arm of another decision: it starts with this one.
+    Arm {
+        /// The other one's root in [`crate::Sites::sites`].
+        site: usize,
+        /// The outcome that leads into the arm.
+        outcome: bool,
+    },
+    /// The statement before it, as long as that does not jump away.
+    Statement {
+        /// All of it.
+        whole: Span,
+        /// What runs just once each time control comes to it: of an `if`, the condition.
+        head: Span,
+    },
+}
+
+/// The neighbours of a decision that is a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// The whole statement.
+    pub statement: Option<Span>,
+    /// What leads to it and to nothing else, the nearest first.
+    pub before: Vec<Before>,
+    /// The head of the statement after it in its block, if control comes to that from nowhere else
+    /// and runs it just once.
+    pub next: Option<Span>,
+}
+
+/// The neighbours of the decision `statement`; `decided` has the root sites of the decisions around
+/// it, by node.
+pub(crate) fn flow(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -> Flow {
+    Flow {
+        statement: Some(index.span(statement.byte_range())),
+        before: before(statement, index, decided),
+        next: next(statement).map(|n| index.span(head(n))),
+    }
+}
+
+fn before(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -> Vec<Before> {
+    let mut out = Vec::new();
+    let mut at = statement;
+    while out.len() < BEFORE_MAX {
+        match beside(at, Node::prev_named_sibling) {
+            Some(before) if is_passed_through(before) => {
+                let whole = index.span(before.byte_range());
+                out.push(Before::Statement { whole, head: index.span(head(before)) });
+                at = before;
+            }
+            Some(_) => return out,
+            None => {
+                out.extend(entry(at, decided));
+                return out;
+            }
+        }
+    }
+    out
+}
+
+/// Of a decision what comes before its arms, else all of it.
+fn head(statement: Node) -> Range<usize> {
+    let end =
+        statement.child_by_field_name("condition").map_or(statement.end_byte(), |c| c.end_byte());
+    statement.start_byte()..end
+}
+
+/// A statement whose head runs once, and which, unless something in it jumps, goes on to the next.
+fn is_passed_through(statement: Node) -> bool {
+    matches!(statement.kind(), "expression_statement" | "declaration" | "if_statement")
+}
+
+/// What a first statement of a block, or a statement that is an arm itself, is entered through.
+fn entry(first: Node, decided: &HashMap<usize, usize>) -> Option<Before> {
+    let parent = first.parent()?;
+    let (arm, owner) = match parent.kind() {
+        "compound_statement" => (parent, parent.parent()?),
+        _ => (first, parent),
+    };
+    let arm_of = |decision: Node, outcome| {
+        Some(Before::Arm { site: *decided.get(&decision.id())?, outcome })
+    };
+    match owner.kind() {
+        "function_definition" => Some(Before::Function),
+        "else_clause" => arm_of(owner.parent()?, false),
+        "if_statement" if owner.child_by_field_name("consequence") == Some(arm) => {
+            arm_of(owner, true)
+        }
+        "while_statement" | "for_statement" if owner.child_by_field_name("body") == Some(arm) => {
+            arm_of(owner, true)
+        }
+        _ => None,
+    }
+}
+
+fn next(statement: Node) -> Option<Node> {
+    let once = [
+        "expression_statement",
+        "if_statement",
+        "switch_statement",
+        "return_statement",
+        "goto_statement",
+        "break_statement",
+        "continue_statement",
+    ];
+    beside(statement, Node::next_named_sibling).filter(|n| once.contains(&n.kind()))
+}
+
+/// The nearest sibling that is no comment.
+fn beside<'n>(node: Node<'n>, step: fn(&Node<'n>) -> Option<Node<'n>>) -> Option<Node<'n>> {
+    let mut at = step(&node);
+    while let Some(comment) = at.filter(|n| n.kind() == "comment") {
+        at = step(&comment);
+    }
+    at
+}
+
+/// Whether control can come to `node` other than from the statement before it: a label, or a case
+/// that stands deeper than its `switch`.
+pub(crate) fn is_entered_from_elsewhere(node: Node) -> bool {
+    match node.kind() {
+        "labeled_statement" => true,
+        "case_statement" => {
+            let block = node.parent().filter(|p| p.kind() == "compound_statement");
+            block.and_then(|b| b.parent()).is_none_or(|s| s.kind() != "switch_statement")
+        }
+        _ => false,
+    }
+}
+
+/// Whether `node` leaves the flow from one statement to the next.
+pub(crate) fn is_jump(node: Node) -> bool {
+    matches!(
+        node.kind(),
+        "return_statement" | "goto_statement" | "break_statement" | "continue_statement"
+    )
+}
