@@ -1,6 +1,6 @@
 //! Existing hints against the counts.
 
-use unlikely_source::Sites;
+use unlikely_source::{Logic, Sites};
 
 use crate::Measured;
 use crate::model::{AuditRow, AuditVerdict};
@@ -17,10 +17,9 @@ pub(crate) fn audit(path: &str, sites: &Sites, measured: &[Measured]) -> Vec<Aud
             let hint = site.hint.as_ref()?;
             let (executed, taken) = (m.candidate.executed, m.candidate.taken);
             let kept = if hint.expect { taken } else { executed.saturating_sub(taken) };
-            let outer = site.parent.and_then(|p| sites.sites.get(p)?.hint.as_ref());
             let verdict = if kept.saturating_mul(2) < executed {
                 AuditVerdict::Wrong
-            } else if outer.is_some_and(|o| o.expect == hint.expect) {
+            } else if promised(sites, m.site) == Some(hint.expect) {
                 AuditVerdict::Redundant
             } else {
                 AuditVerdict::Right
@@ -37,3 +36,26 @@ pub(crate) fn audit(path: &str, sites: &Sites, measured: &[Measured]) -> Vec<Aud
         })
         .collect()
 }
+
+/// The outcome that the hints around a site promise for it. A joined condition that is true says so
+/// of both sides of its `&&`, one that is false of both sides of its `||`; the other way round
+/// either side may be the one.
+fn promised(sites: &Sites, site: usize) -> Option<bool> {
+    let outer = sites.sites.get(site)?.parent?;
+    let around = sites.sites.get(outer)?;
+    let expect = match &around.hint {
+        Some(hint) => hint.expect,
+        None => promised(sites, outer)?,
+    };
+    match around.logic {
+        Logic::Same(_) => Some(expect),
+        Logic::Not(_) => Some(!expect),
+        Logic::And(..) => expect.then_some(true),
+        Logic::Or(..) => (!expect).then_some(false),
+        Logic::Leaf => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "audit_tests.rs"]
+mod tests;

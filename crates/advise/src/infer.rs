@@ -16,8 +16,8 @@
 //!    arms together, the next statement, or what comes before it ([`Before`]). Else part of the
 //!    executions may have gone another way, and the rest says nothing of the whole.
 //!
-//! Lines of inlined copies are never used: copies whose outcome the compiler knew have left no
-//! trace, and the ones that are left would speak for them.
+//! Functions that were inlined anywhere are left out: copies whose outcome the compiler knew have
+//! left no trace, and the ones that are left would speak for them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -37,6 +37,8 @@ pub(crate) struct Inference<'a> {
     roots: HashMap<u32, BTreeSet<usize>>,
     /// The root of each `if`, by the offset of its statement.
     statements: HashMap<usize, usize>,
+    /// Functions of which copies were inlined into others.
+    inlined: BTreeSet<&'a str>,
 }
 
 impl<'a> Inference<'a> {
@@ -47,6 +49,7 @@ impl<'a> Inference<'a> {
             arcs: HashMap::new(),
             roots: HashMap::new(),
             statements: HashMap::new(),
+            inlined: BTreeSet::new(),
         };
         for arcs in &file.arcs {
             this.arcs.entry(arcs.line).or_default().push(arcs);
@@ -59,7 +62,33 @@ impl<'a> Inference<'a> {
                 this.statements.insert(statement.bytes.start, i);
             }
         }
+        this.inlined = sites.sites.iter().filter_map(|site| this.shows_inlined(site)).collect();
         this
+    }
+
+    /// The site's function, if what was counted at the site is more than the function itself.
+    fn shows_inlined(&self, site: &'a Site) -> Option<&'a str> {
+        let function = site.function.as_deref().filter(|_| site.in_macro.is_none())?;
+        let in_another = |way: &&LineArcs| way.function.as_deref().is_some_and(|f| f != function);
+        let ways = self.arcs.get(&site.span.start.line).into_iter().flatten();
+        if ways.copied().any(|way| in_another(&way)) {
+            return Some(function);
+        }
+        // Before the function's first loop nothing can run more often than it is entered.
+        let flow = &site.flow;
+        if !flow.before.contains(&Before::Function) {
+            return None;
+        }
+        let entered = self.file.functions.iter().find(|f| f.name == function)?.entered;
+        let heads = flow.before.iter().filter_map(|before| match before {
+            Before::Statement { head, .. } => Some(head),
+            _ => None,
+        });
+        let straight = heads.chain([&site.span]).chain(&flow.next).filter(|_| !site.is_loop);
+        straight
+            .filter_map(|span| self.executions(span))
+            .any(|executed| executed > entered)
+            .then_some(function)
     }
 
     /// Executions and direction of the `if` with site `i`; `None` where nothing was measured.
@@ -160,14 +189,15 @@ impl Decision<'_> {
         roots.into_iter().any(|root| *root != self.i)
     }
 
-    /// Whether the branch is in the condition's own function, not in one that it was inlined into.
+    /// Whether the branch is in the condition's own function, and that is the only copy.
     fn is_own(&self, way: &LineArcs) -> bool {
         let Some(function) = &self.site.function else { return false };
-        match &way.function {
+        let compiled = match &way.function {
             Some(name) => name == function,
             // A format that names no function with a branch lists those that were compiled.
             None => self.all.file.functions.iter().any(|f| f.name == *function),
-        }
+        };
+        compiled && !self.all.inlined.contains(function.as_str())
     }
 
     fn outcomes(&self) -> Outcomes {
@@ -392,3 +422,7 @@ fn any_in(sorted: &[usize], span: &Span) -> bool {
     let from = sorted.partition_point(|at| *at < span.bytes.start);
     sorted.get(from).is_some_and(|at| *at < span.bytes.end)
 }
+
+#[cfg(test)]
+#[path = "infer_tests.rs"]
+mod tests;

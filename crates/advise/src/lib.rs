@@ -9,6 +9,8 @@ mod count;
 mod infer;
 mod model;
 mod rank;
+#[cfg(test)]
+mod testing;
 
 use std::collections::BTreeMap;
 

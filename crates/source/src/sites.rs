@@ -173,6 +173,7 @@ pub fn sites(text: &[u8], table: &MacroTable) -> Sites {
     if let Some(tree) = parse(text, &walker.index, &outside) {
         walker.walk(&tree, None);
     }
+    walker.name_functions(&defines);
     for define in defines {
         if let Some(tree) = parse(text, &walker.index, &[define.body]) {
             walker.walk(&tree, Some(&define.name));
@@ -212,6 +213,54 @@ fn defines(text: &[u8]) -> Vec<Define> {
             // A macro without parameters is a value; conditions in it are its users'.
             body: close.map_or(end, |t| t.bytes.end)..end,
         });
+    }
+    out
+}
+
+/// The outermost `name (…) {…}` of a file, macros left out. A closing brace in the first column
+/// ends a function whatever the count says, so that an `#if` with two openings costs one function.
+fn function_bodies(text: &[u8], defines: &[Define]) -> Vec<(String, Range<usize>)> {
+    let in_macro = |at: usize| {
+        let i = defines.partition_point(|d| d.line.end <= at);
+        defines.get(i).is_some_and(|d| d.line.contains(&at))
+    };
+    let all: Vec<_> = tokens(text).into_iter().filter(|t| !in_macro(t.bytes.start)).collect();
+    let mut out = Vec::new();
+    let (mut parens, mut braces) = (0_usize, 0_usize);
+    // The word before the last parenthesis that opened outside of everything.
+    let mut called: Option<usize> = None;
+    let mut open: Option<(String, usize)> = None;
+    for (i, token) in all.iter().enumerate() {
+        match token.text(text) {
+            b"(" => {
+                if parens == 0 && braces == 0 {
+                    called = i.checked_sub(1).filter(|w| all[*w].kind == TokenKind::Word);
+                }
+                parens += 1;
+            }
+            b")" => parens = parens.saturating_sub(1),
+            b";" if braces == 0 => called = None,
+            b"{" => {
+                if braces == 0
+                    && let Some(word) = called
+                {
+                    let name = String::from_utf8_lossy(all[word].text(text)).into_owned();
+                    open = Some((name, token.bytes.start));
+                }
+                braces += 1;
+            }
+            b"}" => {
+                let first_column =
+                    token.bytes.start.checked_sub(1).is_none_or(|b| text[b] == b'\n');
+                braces = if first_column { 0 } else { braces.saturating_sub(1) };
+                if braces == 0 {
+                    parens = 0;
+                    called = None;
+                    out.extend(open.take().map(|(name, start)| (name, start..token.bytes.end)));
+                }
+            }
+            _ => {}
+        }
     }
     out
 }
@@ -311,6 +360,20 @@ impl Walker<'_> {
             for child in children.into_iter().filter(|c| Some(*c) != condition).rev() {
                 todo.push((child, self.child_around(node, child, &inner)));
             }
+        }
+    }
+
+    /// Names the functions of sites whose function's head or body did not parse as one: by the
+    /// braces alone.
+    fn name_functions(&mut self, defines: &[Define]) {
+        if self.out.sites.iter().all(|s| s.function.is_some()) {
+            return;
+        }
+        let bodies = function_bodies(self.text, defines);
+        for site in self.out.sites.iter_mut().filter(|s| s.function.is_none()) {
+            let at = site.span.bytes.start;
+            let around = bodies.iter().find(|(_, body)| body.contains(&at));
+            site.function = around.map(|(name, _)| name.clone());
         }
     }
 

@@ -219,3 +219,11 @@ fn the_line_that_counts_an_arm_is_a_plain_statement() {
     assert_eq!(line("out: g(a);"), None, "a label is reached from elsewhere");
     assert_eq!(line("{ }"), None);
 }
+
+#[test]
+fn a_function_that_does_not_parse_still_has_a_name() {
+    let text = "API (int) f (int a) {\n  op(a, +) {\n    if (a) g();\n  }\n  vm(X) { if (a > 1) h(); } }\nint x;\n";
+    let found = find(text);
+    let names: Vec<_> = found.sites.iter().map(|s| s.function.as_deref()).collect();
+    assert_eq!(names, [Some("f"), Some("f")]);
+}

@@ -25,13 +25,14 @@ pub(crate) struct Checked {
     pub(crate) reason: String,
 }
 
-/// Sites that are looked at for each hint that a patch may hold.
-const LOOKS_PER_HINT: usize = 20;
+/// Sites that are compiled for each hint that a patch may hold, and at least.
+const LOOKS_PER_HINT: usize = 4;
+const LOOKS_MIN: usize = 40;
 /// Sites compiled side by side.
 const BATCH: usize = 8;
 
-/// Compiles the units that hold proposed sites, with and without their hints, best first, until
-/// enough of them change the machine code.
+/// Compiles the units that hold the best proposed sites, with and without their hints, and keeps
+/// the hints that do most for the machine code: those that save jumps first.
 pub(crate) fn check(
     project: &Project,
     scanned: &Scanned,
@@ -41,7 +42,7 @@ pub(crate) fn check(
         .filter(|i| scanned.advice.scan.candidates[*i].verdict == SiteVerdict::Propose)
         .collect();
     let wanted = project.config.advise.sites_max;
-    let looks = proposed.len().min(wanted.saturating_mul(LOOKS_PER_HINT));
+    let looks = proposed.len().min(wanted.saturating_mul(LOOKS_PER_HINT).max(LOOKS_MIN));
     let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let checker = Checker::new(&baseline.build.tree, &project.state("check"), workers)
         .map_err(|e| fail(Exit::System, e.to_string()))?;
@@ -53,27 +54,42 @@ pub(crate) fn check(
         dialect,
     };
     let checking = stage("comparing machine code", looks as u64);
-    let mut out: Vec<Checked> = Vec::new();
+    let mut looked: Vec<Checked> = Vec::new();
     for batch in proposed[..looks].chunks(BATCH) {
-        for mut hint in desk.check(batch)? {
-            if hint.fate == Fate::Kept && count(&out, Fate::Kept) == wanted {
-                hint = desk.not_tried(hint.index, wanted);
-            } else if hint.fate == Fate::Kept && desk.adds_nothing(&out, &hint)? {
-                hint.fate = Fate::NoOp;
-                hint.reason = "it changes nothing beside the hints that rank above it".to_owned();
-            }
-            out.push(hint);
-            checking.step();
-        }
-        if count(&out, Fate::Kept) == wanted {
-            break;
-        }
+        looked.extend(desk.check(batch)?);
+        batch.iter().for_each(|_| checking.step());
     }
-    let looked = out.len() - count(&out, Fate::NotTried);
-    checking.done(&format!("{} of {looked} hints change it", count(&out, Fate::Kept)));
-    let rest = out.len();
-    out.extend(proposed[rest..].iter().map(|index| desk.not_tried(*index, wanted)));
+    let changed = count(&looked, Fate::Kept);
+    // A stable sort: equal in benefit, the counts decide.
+    looked.sort_by_key(|hint| std::cmp::Reverse(benefit(hint)));
+    let mut out: Vec<Checked> = Vec::new();
+    for mut hint in looked {
+        if hint.fate == Fate::Kept && count(&out, Fate::Kept) == wanted {
+            hint.fate = Fate::NotTried;
+            hint.reason = below(wanted);
+        } else if hint.fate == Fate::Kept && desk.adds_nothing(&out, &hint)? {
+            hint.fate = Fate::NoOp;
+            hint.reason = "it changes nothing beside the hints that rank above it".to_owned();
+        }
+        out.push(hint);
+    }
+    checking.done(&format!("{changed} of {looks} hints change it"));
+    out.extend(proposed[looks..].iter().map(|index| desk.not_tried(*index, wanted)));
     Ok(out)
+}
+
+/// What a hint does for the machine code, to compare by: whether it changes it at all, the jumps
+/// that it saves where that can be told, the blocks that it moves.
+fn benefit(hint: &Checked) -> (bool, i128, u32) {
+    let functions = || hint.code.iter().filter(|d| !d.identical).flat_map(|d| &d.functions);
+    let saved = |t: &TakenPair| i128::from(t.before) - i128::from(t.after);
+    let saved: i128 = functions().filter_map(|f| f.hot_taken.as_ref().map(saved)).sum();
+    let blocks = functions().filter_map(|f| f.blocks_moved).sum();
+    (hint.fate == Fate::Kept, saved, blocks)
+}
+
+fn below(wanted: usize) -> String {
+    format!("below the {wanted} that do most for the machine code (advise.sites_max)")
 }
 
 fn count(hints: &[Checked], fate: Fate) -> usize {
@@ -191,7 +207,7 @@ impl Desk<'_> {
             edit: HintEdit { bytes: target.bare.clone(), form: HintForm::Builtin, expect },
             code: Vec::new(),
             fate: Fate::NotTried,
-            reason: format!("below the {wanted} best that change the code (advise.sites_max)"),
+            reason: below(wanted),
         }
     }
 

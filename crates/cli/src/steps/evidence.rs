@@ -77,7 +77,11 @@ pub(crate) fn gather(project: &Project, learned: Learned) -> Evidence {
             (Outcome::NoCandidate, _) => format!("unlikely scan {dir}"),
             (_, Reached::Checked) => format!("unlikely patch {dir}"),
             (_, Reached::Patched) => format!("unlikely bench {dir}"),
-            (_, Reached::Measured) => project.state("report.html").display().to_string(),
+            (Outcome::Gain, _) => {
+                let patch = project.state("patches/combined.patch");
+                format!("git apply {}", patch.display())
+            }
+            (_, Reached::Measured) => format!("unlikely report {dir}"),
         },
     }
 }

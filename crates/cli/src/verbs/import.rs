@@ -68,20 +68,43 @@ fn join(
 ) -> anyhow::Result<Joined> {
     if inputs.profile.files.is_empty() {
         let said: String =
-            inputs.diagnostics.iter().map(|d| format!("\n  {}", d.message)).collect();
+            inputs.diagnostics.iter().map(|d| format!("\n  {}", named(d))).collect();
         return Err(fail(Exit::Usage, format!("no counts in what was named{said}")));
     }
     // Compilers write the path that they were called by, links and all.
     let called = absolute(dir)?;
     let profile = std::mem::take(&mut inputs.profile);
-    let joined = import::into_project(profile, mappings, &[&called, &project.dir], sources);
+    let mut joined = import::into_project(profile, mappings, &[&called, &project.dir], sources);
     if joined.matched == 0 {
         return Err(nothing_matches(project, &joined.unmatched));
     }
+    inputs.diagnostics.extend(drop_misnumbered(&mut joined, sources));
     if let Some(message) = left_out(&joined.unmatched) {
         inputs.diagnostics.push(Diagnostic::new(Severity::Note, "path-unmatched", message, None));
     }
     Ok(joined)
+}
+
+/// Drops the counts by line of files whose lines go by other numbers. Counts by column are those of
+/// a compiler that does not follow `#line`.
+fn drop_misnumbered(joined: &mut Joined, sources: &BTreeMap<String, Vec<u8>>) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    for (path, file) in &mut joined.profile.files {
+        let by_line = file.regions.is_empty() || !file.arcs.is_empty();
+        let misnumbered = |text: &Vec<u8>| import::is_misnumbered(path, text);
+        if !by_line || !sources.get(path).is_some_and(misnumbered) {
+            continue;
+        }
+        file.lines.clear();
+        file.barriers.clear();
+        file.arcs.clear();
+        let message = format!(
+            "{path} has #line directives that give its lines other numbers, so its counts by line \
+             are set aside: build it without them (bison and flex: -l), or import llvm-cov JSON"
+        );
+        said.push(Diagnostic::new(Severity::Warning, "line-directive", message, Some(path)));
+    }
+    said
 }
 
 fn nothing_matches(project: &Project, unmatched: &[Moved]) -> anyhow::Error {
@@ -134,7 +157,7 @@ fn keep(
     let said: Vec<Diagnostic> = inputs
         .diagnostics
         .into_iter()
-        .map(|d| Diagnostic { message: about(&d.message), ..d })
+        .map(|d| Diagnostic { message: about(&named(&d)), ..d })
         .collect();
     for d in said.iter().filter(|d| d.severity > Severity::Note) {
         warn(&d.message);
@@ -143,6 +166,14 @@ fn keep(
     recording.collector = collector(&recording, name, what);
     recording.add(project, name, class, (joined.profile, said))?;
     recording.keep(project)
+}
+
+/// What a diagnostic says, and of which file.
+fn named(d: &Diagnostic) -> String {
+    match &d.path {
+        Some(path) if !d.message.contains(path.as_str()) => format!("{path}: {}", d.message),
+        _ => d.message.clone(),
+    }
 }
 
 /// The class as given, else as configured for a workload of this name.

@@ -73,5 +73,6 @@ fn go(
         }
     };
     print(&text)?;
+    eprintln!("page: {}", project.state("report.html").display());
     Ok(evidence::exit(&evidence))
 }

@@ -10,6 +10,7 @@
 //! profile are names to join with the project's text, nothing more.
 
 mod kind;
+mod numbering;
 mod pair;
 mod paths;
 
@@ -23,6 +24,7 @@ use unlikely_profile::{Diagnostic, Profile, Severity, gcda, gcno, gcov_json, lco
 use super::{Counted, files_below};
 use crate::exit::{Exit, fail};
 pub(crate) use kind::Kind;
+pub(crate) use numbering::is_misnumbered;
 pub(crate) use paths::{Joined, Mapping, Moved, into_project};
 
 /// Largest file that is read, in bytes.
@@ -74,7 +76,7 @@ impl Inputs {
         let made = files_below(folder, |p| has(p, ".gcov.json.gz") || has(p, ".gcov.json"));
         let with_data = raw.iter().any(|path| has(path, ".gcda"));
         // gcov leaves its JSON beside the data it was made from; both would count everything twice.
-        let chosen = if with_data { &raw } else { &made };
+        let chosen = if with_data || made.is_empty() { &raw } else { &made };
         if with_data && !made.is_empty() {
             let message = format!(
                 "{} gcov JSON files stand beside .gcda files and are left out, as they tell the \
@@ -84,12 +86,8 @@ impl Inputs {
             self.say(Severity::Note, "json-left-out", message, folder);
         }
         if chosen.is_empty() {
-            let message = if raw.is_empty() {
-                "holds no .gcda, no .gcno and no .gcov.json.gz: name the files of other kinds one \
-                 by one"
-            } else {
-                "holds .gcno files but no .gcda: run the workload, and let the program end normally"
-            };
+            let message = "holds no .gcda, no .gcno and no .gcov.json.gz: name the files of other \
+                           kinds one by one";
             self.say(Severity::Error, "nothing-here", message.to_owned(), folder);
         }
         for path in chosen {

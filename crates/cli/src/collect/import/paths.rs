@@ -43,7 +43,7 @@ pub(crate) struct Joined {
 /// Files that the project does not have under the path named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// What their paths start with.
+    /// What their paths start with; empty if they are relative.
     pub(crate) prefix: String,
     pub(crate) files: usize,
     /// The folder of the project where files of the same names stand.
@@ -90,7 +90,8 @@ fn moved<T>(strangers: &[&String], sources: &BTreeMap<String, T>) -> Vec<Moved> 
         let place = match best {
             Some(here) => {
                 let end = common_end(path, here);
-                (folder(path, end), Some(folder(here, end)))
+                let here = folder(here, end);
+                (folder(path, end), Some(if here.is_empty() { ".".to_owned() } else { here }))
             }
             None => (folder(path, 1), None),
         };
@@ -112,14 +113,14 @@ fn common_end(a: &str, b: &str) -> usize {
     a.rsplit('/').zip(b.rsplit('/')).take_while(|(a, b)| a == b && !a.is_empty()).count()
 }
 
-/// `path` without its last `components`.
+/// `path` without its last `components`; empty if that is all of a relative one.
 fn folder(path: &str, components: usize) -> String {
     let mut rest = path;
     for _ in 0..components {
         match rest.rsplit_once('/') {
             Some(("", _)) => return "/".to_owned(),
             Some((head, _)) => rest = head,
-            None => return ".".to_owned(),
+            None => return String::new(),
         }
     }
     clean_path(rest)
