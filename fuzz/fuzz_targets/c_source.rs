@@ -7,7 +7,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut table = MacroTable::default();
     table.add("input.c", bytes);
     let found = sites(bytes, &table);
-    if let Some(probed) = probe(bytes, &found) {
+    if let Some(probed) = probe(bytes, &found, &Default::default()) {
         assert!(probed.text.len() > bytes.len());
     }
     // A few are enough for one input; the fuzzer brings others.

@@ -233,20 +233,23 @@ impl Decision<'_> {
             return Err("a label in its arm can be reached from elsewhere");
         }
         let lone = ways.len() == 1;
+        let single = lone || self.site.logic == Logic::Leaf;
+        let beside = lone && self.arm_on_condition();
         let (mut taken, mut other) = (0_u64, 0_u64);
         for way in ways {
             let ([a, b], [to_a, to_b]) = (way.taken.as_slice(), way.leads_to.as_slice()) else {
                 return Err("a branch of its line goes more than two ways");
             };
             let (a, b) = (a.unwrap_or(0), b.unwrap_or(0));
-            let ends = (self.end(*to_a, lone), self.end(*to_b, lone));
-            let single = lone || self.site.logic == Logic::Leaf;
-            let (t, f) = match ends {
-                (End::True, End::False) => (a, b),
-                (End::False, End::True) => (b, a),
-                // Of two ways the other one follows, unless it goes on within the condition.
-                (End::True, End::Else) | (End::Else, End::False) if single => (a, b),
-                (End::Else, End::True) | (End::False, End::Else) if single => (b, a),
+            let (t, f) = match (self.end(*to_a), self.end(*to_b)) {
+                (End::True, End::False | End::Next) => (a, b),
+                (End::False | End::Next, End::True) => (b, a),
+                // The arm stands beside the condition.
+                (End::Condition, End::False | End::Next | End::Else) if beside => (a, b),
+                (End::False | End::Next | End::Else, End::Condition) if beside => (b, a),
+                // Of two ways the other one follows, unless the condition has more.
+                (End::True, End::Else) | (End::Else | End::Next, End::False) if single => (a, b),
+                (End::Else, End::True) | (End::False, End::Else | End::Next) if single => (b, a),
                 (End::True, End::Condition) => (a, 0),
                 (End::Condition, End::True) => (b, 0),
                 (End::False, End::Condition) => (0, a),
@@ -260,31 +263,21 @@ impl Decision<'_> {
         Ok((taken, other))
     }
 
-    /// What a branch leads to. `lone`: it is the only one on the condition's lines, so a way that
-    /// stays on them has left the condition.
-    fn end(&self, line: Option<u32>, lone: bool) -> End {
+    /// What a way that leads to `line` comes to.
+    fn end(&self, line: Option<u32>) -> End {
         let Some(line) = line else { return End::Else };
         if self.lines().contains(&line) {
-            return match (lone, self.arm_on_condition()) {
-                (false, _) => End::Condition,
-                (true, true) => End::True,
-                (true, false) => End::Else,
-            };
+            return End::Condition;
         }
-        let first_of_false = self.site.when_false.as_ref().map(|f| f.start.line);
+        let flow = &self.site.flow;
         let within = |part: &Option<Span>| part.as_ref().is_some_and(|s| on_lines(s, line));
-        let is_next = within(&self.site.flow.next);
-        if within(&self.site.when_false) {
-            End::False
-        } else if within(&self.site.when_true)
-            && first_of_false.is_none_or(|first| line < first)
-            && !is_next
-        {
-            End::True
-        } else if is_next && (self.leaves() || self.arm_on_condition()) {
-            End::False
-        } else {
-            End::Else
+        match (within(&self.site.when_true), within(&self.site.when_false), within(&flow.next)) {
+            (true, true, _) if flow.arms_meet => End::Else,
+            (_, true, _) => End::False,
+            (true, false, false) => End::True,
+            (false, false, true) if self.leaves() => End::False,
+            (false, false, true) => End::Next,
+            _ => End::Else,
         }
     }
 
@@ -408,7 +401,9 @@ enum End {
     True,
     /// To code that only the false outcome comes to.
     False,
-    /// To the next operand of the same condition.
+    /// To the statement after the decision, which both outcomes may come to.
+    Next,
+    /// To the condition's own lines: the next operand, most likely.
     Condition,
     /// Anywhere else, or the format does not say.
     Else,

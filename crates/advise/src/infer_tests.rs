@@ -49,6 +49,9 @@ fn a_way_into_the_false_arm_is_false() {
     let ways = [(3, None), (97, Some(5))];
     let counts = [(1, 100), (2, 100), (5, 97), (6, 100)];
     assert_eq!(by_ways(ELSE, &counts, ways), Ok((100, 3)));
+    // `b = 1` became part of what follows.
+    let ways = [(3, Some(6)), (97, Some(5))];
+    assert_eq!(by_ways(ELSE, &counts, ways), Ok((100, 3)));
 }
 
 #[test]
@@ -94,9 +97,28 @@ fn an_arm_on_the_conditions_own_line_is_told_by_the_next_statement() {
     let body = "if (a) b = 1;\nb++;";
     let ways = [(3, Some(2)), (97, Some(3))];
     assert_eq!(by_ways(body, &[(1, 100), (2, 100), (3, 100)], ways), Ok((100, 3)));
+    let ways = [(3, Some(2)), (97, None)];
+    assert_eq!(by_ways(body, &[(1, 100), (2, 100)], ways), Ok((100, 3)));
     let both = "if (a) b = 1; else b = 2;\nb++;";
     let ways = [(3, Some(2)), (97, Some(2))];
-    says(by_ways(both, &[(1, 100), (2, 100), (3, 100)], ways), "do not tell them apart");
+    says(by_ways(both, &[(1, 100), (2, 100), (3, 100)], ways), "do not add up");
+}
+
+#[test]
+fn an_arm_beside_its_condition_that_became_part_of_what_follows_tells_nothing() {
+    // `b = 1` is gone, so the true way leads to line 3, which the false one skips.
+    let body = "if (a) b = 1;\nif (b)\n  c++;\nc--;";
+    let ways = [(97, Some(3)), (3, Some(5))];
+    says(by_ways(body, &[(1, 100), (2, 100), (3, 100), (5, 100)], ways), "do not tell them apart");
+}
+
+#[test]
+fn a_line_that_both_arms_have_code_on_tells_nothing() {
+    // `b = 1` and `c = 1` are gone.
+    let body = "if (a) {\n  b = 1;\n  c++; } else { c = 1; }\nb++;\nc--;";
+    let ways = [(3, Some(4)), (97, Some(6))];
+    let counts = [(1, 100), (2, 100), (4, 3), (5, 100), (6, 100)];
+    says(by_ways(body, &counts, ways), "do not tell them apart");
 }
 
 #[test]
@@ -194,7 +216,7 @@ fn copies_in_other_functions_are_not_used() {
 #[test]
 fn one_inlined_copy_casts_doubt_on_all_of_its_function() {
     let body = "if (a)\n  return 1;\nif (b)\n  c++;\nc--;";
-    let counts = [(1, 100), (2, 100), (4, 200), (5, 7), (6, 200)];
+    let counts = [(1, 100), (2, 100), (4, 100), (5, 7), (6, 100)];
     let own = branch(2, [(0, None), (100, Some(4))]);
     let copy = |line| LineArcs {
         function: Some("main".to_owned()),

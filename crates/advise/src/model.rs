@@ -72,7 +72,8 @@ pub struct Candidate {
     pub kind: String,
     /// The condition's text, white space collapsed.
     pub condition: String,
-    /// The usual outcome.
+    /// The usual outcome; `"true"` or `"false"` in JSON.
+    #[serde(with = "outcome")]
     pub expect: bool,
     /// Times evaluated, all workloads.
     pub executed: u64,
@@ -111,7 +112,8 @@ pub struct AuditRow {
     pub line: u32,
     /// The hint as written, white space collapsed.
     pub hint: String,
-    /// The outcome that it promises.
+    /// The outcome that it promises; `"true"` or `"false"` in JSON.
+    #[serde(with = "outcome")]
     pub expect: bool,
     /// Times evaluated.
     pub executed: u64,
@@ -132,4 +134,24 @@ pub struct Scan {
     pub audit: Vec<AuditRow>,
     /// What could not be used, and the remedy.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// An outcome as a word.
+mod outcome {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(outcome: &bool, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(if *outcome { "true" } else { "false" })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            other => {
+                Err(D::Error::custom(format!("expected \"true\" or \"false\", got {other:?}")))
+            }
+        }
+    }
 }

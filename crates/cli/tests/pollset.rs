@@ -25,7 +25,7 @@ fn the_bundled_example_ends_with_a_proven_hint() {
             .find(|c| c["id"] == id)
             .unwrap();
         assert_eq!(candidate["condition"], "fd < 0");
-        assert_eq!(candidate["expect"], false);
+        assert_eq!(candidate["expect"], "false");
         assert_eq!(candidate["taken"], 0);
         assert_eq!(candidate["polarity"], "known");
         let function = &kept[0]["code"][0]["functions"][0];

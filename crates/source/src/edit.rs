@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::dialect::HintForm;
 use crate::lex::{Token, TokenKind, tokens};
@@ -188,18 +188,39 @@ fn closing(all: &[(TokenKind, String)], open: usize, limit: usize) -> Option<usi
 }
 
 /// A unified diff that `git apply` and `patch -p1` take; empty if the texts are equal.
+///
+/// Written out here, byte for byte, since the diff library's own writer takes text for UTF-8.
 pub fn unified_diff(path: &str, before: &[u8], after: &[u8]) -> Vec<u8> {
     if before == after {
         return Vec::new();
     }
-    let mut out = format!("diff --git a/{path} b/{path}\n").into_bytes();
+    let mut out =
+        format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n").into_bytes();
     let diff = TextDiff::from_lines(before, after);
-    let mut unified = diff.unified_diff();
-    unified.context_radius(3).header(&format!("a/{path}"), &format!("b/{path}"));
-    // Writing to a vector does not fail.
-    let _ = unified.to_writer(&mut out);
+    for hunk in diff.grouped_ops(CONTEXT_LINES) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let old = first.old_range().start..last.old_range().end;
+        let new = first.new_range().start..last.new_range().end;
+        let header =
+            format!("@@ -{},{} +{},{} @@\n", old.start + 1, old.len(), new.start + 1, new.len());
+        out.extend_from_slice(header.as_bytes());
+        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
+            out.push(match change.tag() {
+                ChangeTag::Equal => b' ',
+                ChangeTag::Delete => b'-',
+                ChangeTag::Insert => b'+',
+            });
+            out.extend_from_slice(change.value());
+            if !change.value().ends_with(b"\n") {
+                out.extend_from_slice(b"\n\\ No newline at end of file\n");
+            }
+        }
+    }
     out
 }
+
+/// Lines around each change.
+const CONTEXT_LINES: usize = 3;
 
 #[cfg(test)]
 #[path = "edit_tests.rs"]

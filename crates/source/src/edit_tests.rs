@@ -79,9 +79,11 @@ fn more_than_a_hint_is_noticed() {
 
 #[test]
 fn a_diff_applies_with_git() {
-    let before = "a\r\nif (x) y();\r\nlast line without end";
-    let after = "a\r\nif (unlikely(x)) y();\r\nlast line without end";
-    let diff = unified_diff("src/a.c", before.as_bytes(), after.as_bytes());
+    // Other line ends, no last one, and bytes that are no UTF-8.
+    let before = b"\xe4\r\nif (x) y();\r\n1\n2\n3\n4\n5\n6\n7\n8\nif (z) \xdf();";
+    let after =
+        b"\xe4\r\nif (unlikely(x)) y();\r\n1\n2\n3\n4\n5\n6\n7\n8\nif (unlikely(z)) \xdf();";
+    let diff = unified_diff("src/a.c", before, after);
     let dir = std::env::temp_dir().join(format!("unlikely-diff-{}", std::process::id()));
     std::fs::create_dir_all(dir.join("src")).unwrap();
     std::fs::write(dir.join("src/a.c"), before).unwrap();
@@ -92,7 +94,7 @@ fn a_diff_applies_with_git() {
         .status()
         .expect("git is needed: apt-get install git");
     assert!(git.success());
-    assert_eq!(std::fs::read_to_string(dir.join("src/a.c")).unwrap(), after);
+    assert_eq!(std::fs::read(dir.join("src/a.c")).unwrap(), after);
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(unified_diff("a.c", b"x", b"x").is_empty());
 }

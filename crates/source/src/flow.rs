@@ -46,6 +46,8 @@ pub struct Flow {
     /// The head of the statement after it in its block, if control comes to that from nowhere else
     /// and runs it just once.
     pub next: Option<Span>,
+    /// The true arm has code on the line on which the false arm starts.
+    pub arms_meet: bool,
 }
 
 /// The neighbours of the decision `statement`; `decided` has the root sites of the decisions around
@@ -55,6 +57,7 @@ pub(crate) fn flow(statement: Node, index: &LineIndex, decided: &HashMap<usize, 
         statement: Some(index.span(statement.byte_range())),
         before: before(statement, index, decided),
         next: next(statement).map(|n| index.span(head(n))),
+        arms_meet: arms_meet(statement),
     }
 }
 
@@ -124,6 +127,20 @@ fn next(statement: Node) -> Option<Node> {
         "continue_statement",
     ];
     beside(statement, Node::next_named_sibling).filter(|n| once.contains(&n.kind()))
+}
+
+fn arms_meet(statement: Node) -> bool {
+    let field = |name| statement.child_by_field_name(name);
+    let (Some(arm), Some(other)) = (field("consequence"), field("alternative")) else {
+        return false;
+    };
+    let mut last = arm;
+    if arm.kind() == "compound_statement" {
+        let mut cursor = arm.walk();
+        let Some(inner) = arm.named_children(&mut cursor).last() else { return false };
+        last = inner;
+    }
+    last.end_position().row >= other.start_position().row
 }
 
 /// The nearest sibling that is no comment.

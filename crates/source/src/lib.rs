@@ -18,6 +18,6 @@ pub use edit::{EditError, HintEdit, apply, same_without_hints, unified_diff};
 pub use flow::{Before, Flow};
 pub use lex::{Token, TokenKind, tokens};
 pub use macros::MacroTable;
-pub use probe::{Probe, Probed, probe};
+pub use probe::{Probe, Probed, has_line_directive, probe};
 pub use sites::{Barrier, Hint, Logic, Site, SiteKind, Sites, sites};
 pub use text::{LineIndex, Pos, Span};

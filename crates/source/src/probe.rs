@@ -6,9 +6,9 @@
 //!
 //! ```c
 //! ((X)?
-//! ({__asm__ volatile("");1;})     // this line's count: X was true
+//! __extension__({__asm__ volatile("");1;})     // this line's count: X was true
 //! :
-//! ({__asm__ volatile("");0;})     // this line's count: X was false
+//! __extension__({__asm__ volatile("");0;})     // this line's count: X was false
 //! )
 //! ```
 //!
@@ -20,6 +20,8 @@
 //!
 //! A hint macro around joined operands is dropped in the copy, since every line inside a macro's
 //! argument collapses to the line of the macro's name.
+
+use std::collections::BTreeSet;
 
 use crate::sites::{Barrier, Logic, Site, SiteKind, Sites};
 use crate::text::Pos;
@@ -49,18 +51,28 @@ pub struct Probe {
 }
 
 const OPEN: &[u8] = b"((";
-const CLOSE: [&[u8]; 5] =
-    [b")?", b"({__asm__ volatile(\"\");1;})", b":", b"({__asm__ volatile(\"\");0;})", b")"];
+const CLOSE: [&[u8]; 5] = [
+    b")?",
+    b"__extension__({__asm__ volatile(\"\");1;})",
+    b":",
+    b"__extension__({__asm__ volatile(\"\");0;})",
+    b")",
+];
 
-/// Rewrites `text`, whose sites are `sites`. `None` if nothing in it can be probed.
+/// Rewrites `text`, whose sites are `sites`, but for conditions on the lines (from 1) in `except`.
+/// `None` if nothing in it can be probed.
 ///
 /// A file with `#line` directives is left alone: its lines do not count physical lines.
-pub fn probe(text: &[u8], sites: &Sites) -> Option<Probed> {
+pub fn probe(text: &[u8], sites: &Sites, except: &BTreeSet<u32>) -> Option<Probed> {
     if has_line_directive(text) {
         return None;
     }
     let mut events = Vec::new();
     for (i, site) in sites.sites.iter().enumerate() {
+        let excepted = except.range(site.span.start.line..=site.span.end.line).next().is_some();
+        if excepted {
+            continue;
+        }
         if is_probed(sites, i) {
             events.push(Event { offset: site.span.bytes.start, act: Act::Open(site) });
             events.push(Event { offset: site.span.bytes.end, act: Act::Close(site) });
@@ -149,7 +161,8 @@ fn hint_has_one_argument(call: &[u8]) -> bool {
     })
 }
 
-fn has_line_directive(text: &[u8]) -> bool {
+/// Whether `text` says that its lines are another file's (`#line`), as generated code does.
+pub fn has_line_directive(text: &[u8]) -> bool {
     text.split(|b| *b == b'\n').any(|line| {
         let Some(rest) = line.trim_ascii_start().strip_prefix(b"#") else { return false };
         let rest = rest.trim_ascii_start();

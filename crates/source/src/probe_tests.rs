@@ -6,7 +6,7 @@ use crate::{MacroTable, sites};
 fn probed(text: &str) -> Option<Probed> {
     let mut table = MacroTable::default();
     table.add("a.c", text.as_bytes());
-    probe(text.as_bytes(), &sites(text.as_bytes(), &table))
+    probe(text.as_bytes(), &sites(text.as_bytes(), &table), &BTreeSet::new())
 }
 
 fn line(probed: &Probed, line: u32) -> String {
@@ -20,8 +20,8 @@ fn each_outcome_has_a_line_of_its_own() {
         probed("int f(int a, int b)\n{\n  if (a < 0 && b) return 1;\n  return 0;\n}\n").unwrap();
     assert_eq!(p.probes.len(), 2);
     for probe in &p.probes {
-        assert_eq!(line(&p, probe.true_line), "({__asm__ volatile(\"\");1;})");
-        assert_eq!(line(&p, probe.false_line), "({__asm__ volatile(\"\");0;})");
+        assert_eq!(line(&p, probe.true_line), "__extension__({__asm__ volatile(\"\");1;})");
+        assert_eq!(line(&p, probe.false_line), "__extension__({__asm__ volatile(\"\");0;})");
     }
     assert_eq!((p.probes[0].start.line, p.probes[0].start.column), (3, 7));
     assert_eq!((p.probes[1].start.column, p.probes[1].end.column), (16, 17));
@@ -113,4 +113,32 @@ fn output(text: &[u8], name: &str) -> Vec<u8> {
     assert!(out.status.success());
     std::fs::remove_dir_all(&dir).unwrap();
     out.stdout
+}
+
+#[test]
+fn conditions_on_excepted_lines_stay_as_they_are() {
+    let text =
+        b"int f(int a)\n{\n  if (a)\n    return 1;\n  if (a > 1)\n    return 2;\n  return 0;\n}\n";
+    let found = sites(text, &MacroTable::default());
+    let p = probe(text, &found, &BTreeSet::from([3])).unwrap();
+    assert_eq!(p.probes.len(), 1);
+    assert_eq!(p.probes[0].start.line, 5);
+    assert_eq!(probe(text, &found, &BTreeSet::from([3, 5])), None);
+}
+
+#[test]
+fn the_strictest_standard_takes_the_rewritten_text() {
+    let p =
+        probed("int f(int a) { if (a) return 1; return 0; }\nint main(void) { return f(0); }\n")
+            .unwrap();
+    let dir = std::env::temp_dir().join(format!("unlikely-strict-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("a.c"), &p.text).unwrap();
+    let status = std::process::Command::new("gcc")
+        .args(["-std=c89", "-pedantic-errors", "-c", "a.c", "-o", "a.o"])
+        .current_dir(&dir)
+        .status()
+        .expect("gcc is needed: apt-get install gcc");
+    assert!(status.success());
+    std::fs::remove_dir_all(&dir).unwrap();
 }

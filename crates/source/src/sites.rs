@@ -18,6 +18,16 @@ use crate::lex::{TokenKind, tokens};
 use crate::macros::{HintCall, MacroTable};
 use crate::text::{LineIndex, Span};
 
+/// Names that look like functions but take their argument apart, quote it, or want a constant.
+const LIKE_MACROS: [&str; 6] = [
+    "assert",
+    "static_assert",
+    "_Static_assert",
+    "__builtin_choose_expr",
+    "__builtin_constant_p",
+    "__builtin_types_compatible_p",
+];
+
 /// Operators of one condition that are followed down; deeper ones belong to their parent's leaf.
 const LOGIC_DEPTH_MAX: usize = 100;
 
@@ -714,8 +724,10 @@ impl Walker<'_> {
             return None;
         }
         let name = self.raw(function);
-        (self.table.is_function_like(&name) || is_shouting(&name) || name == "assert")
-            .then_some(name)
+        (self.table.is_function_like(&name)
+            || is_shouting(&name)
+            || LIKE_MACROS.contains(&name.as_str()))
+        .then_some(name)
     }
 
     fn is_static(&self, declaration: Node) -> bool {

@@ -1,6 +1,6 @@
 //! The gcov collector: GCC with the project's own flags, every condition probed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 use unlikely_profile::probe::{Probe, ProbedFile, resolve};
 use unlikely_profile::{Diagnostic, Pos, Profile, Severity, gcda, gcno, gcov_json};
-use unlikely_source::{MacroTable, probe, sites};
+use unlikely_source::{MacroTable, has_line_directive, probe, sites};
 
 use super::{Counted, files_below, has_extension, relative_to};
 use crate::build::PrivateBuild;
@@ -24,7 +24,7 @@ use crate::tree;
 const COMPILE: [&str; 5] =
     ["--coverage", "-fprofile-update=prefer-atomic", "-fno-early-inlining", "-fno-lto", "-w"];
 const LINK: [&str; 2] = ["--coverage", "-fno-lto"];
-/// Files whose probes are taken back when they do not compile, before all are.
+/// Builds in which probes that do not compile are taken back, before all of them are.
 const ROUNDS_MAX: usize = 8;
 /// Data files that one call of gcov reads.
 const BATCH: usize = 64;
@@ -54,65 +54,74 @@ impl Gcov {
         };
         let gcov = gcov_of(&gcc.path)?;
         let mut this = Self { build, gcov, probed: Vec::new() };
-        let mut plain: Vec<String> = Vec::new();
-        let mut diagnostics = Vec::new();
+        let mut bare = Bare::default();
         for round in 0.. {
             tree::copy(&project.dir, &this.build.tree)?;
             this.probed = match round {
                 ROUNDS_MAX => Vec::new(),
-                _ => write_probes(&this.build.tree, sources, table, &plain)?,
+                _ => write_probes(&this.build.tree, sources, table, &bare)?,
             };
             let Err(error) = this.build.build(project) else { break };
-            let blamed = this.blamed(project, sources, &plain);
             if code(&error) != Exit::Build || this.probed.is_empty() {
                 return Err(error);
             }
-            match blamed.is_empty() {
+            if !this.blame(project, &mut bare) {
                 // Nothing to blame: the whole text as it is, then.
-                true => plain.extend(sources.keys().cloned()),
-                false => plain.extend(blamed),
+                bare.files.extend(sources.keys().cloned());
             }
         }
-        for path in &plain {
-            let text = "does not compile with its conditions probed; it is counted by line only";
-            diagnostics.push(Diagnostic::new(
-                Severity::Warning,
-                "unprobed",
-                format!("{path} {text}"),
-                Some(path),
-            ));
-        }
+        let mut diagnostics = bare.diagnostics();
+        diagnostics.extend(sources.iter().filter(|(_, text)| has_line_directive(text)).map(
+            |(path, _)| {
+                let text = "has #line directives: its counts go to the files that they name. To \
+                            have it counted itself, generate it without them (bison -l, flex -L)";
+                Diagnostic::new(
+                    Severity::Note,
+                    "line-directive",
+                    format!("{path} {text}"),
+                    Some(path),
+                )
+            },
+        ));
         Ok((this, diagnostics))
     }
 
-    /// The probed files that the compiler complained of.
-    fn blamed(
-        &self,
-        project: &Project,
-        sources: &BTreeMap<String, Vec<u8>>,
-        plain: &[String],
-    ) -> Vec<String> {
+    /// Adds to `bare` what the compiler complained of; whether that is anything new.
+    fn blame(&self, project: &Project, bare: &mut Bare) -> bool {
         let log = fs::read(self.build.log(project, "build")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
-        let named: Vec<&str> = log
-            .lines()
-            .filter(|line| line.contains(": error:") || line.contains("required from"))
-            .filter_map(|line| line.split(':').next())
-            .collect();
-        let tail = |name: &str| name.trim_start_matches("../").trim_start_matches("./").to_owned();
-        sources
-            .keys()
-            .filter(|path| !plain.contains(path))
-            .filter(|path| {
-                named.iter().any(|name| {
-                    let name = tail(name);
-                    path.as_str() == name
-                        || path.ends_with(&format!("/{name}"))
-                        || name.ends_with(&format!("/{path}"))
-                })
-            })
-            .cloned()
-            .collect()
+        let before = bare.clone();
+        let mut whole: Option<&str> = None;
+        for said in log.lines() {
+            let is_error = said.contains(": error:");
+            // An error in a macro is reported where the macro is defined; its use is a note.
+            if !is_error && !said.contains(": note: in expansion of macro") {
+                continue;
+            }
+            if is_error {
+                bare.files.extend(whole.take().map(str::to_owned));
+            }
+            let mut parts = said.split(':');
+            let (Some(name), Some(line)) = (parts.next(), parts.next()) else { continue };
+            let Some(file) = self.probed.iter().find(|f| is_called(&f.path, name)) else {
+                continue;
+            };
+            let line = line.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            let line = line.and_then(|n| file.line_map.get(n)).copied();
+            let is_on = |line: &u32| {
+                file.probes.iter().any(|p| p.start.line <= *line && *line <= p.end.line)
+            };
+            match line.filter(is_on) {
+                Some(line) => {
+                    bare.lines.entry(file.path.clone()).or_default().insert(line);
+                    whole = None;
+                }
+                None if is_error => whole = Some(&file.path),
+                None => {}
+            }
+        }
+        bare.files.extend(whole.map(str::to_owned));
+        *bare != before
     }
 
     /// Runs one workload and counts it alone.
@@ -218,16 +227,54 @@ fn gcov_complaint(line: &str) -> Diagnostic {
     Diagnostic::new(Severity::Warning, code, format!("{line}; {remedy}"), path)
 }
 
-/// Writes the probed text of every source file that has conditions, except those in `plain`.
+/// What does not compile when it is probed, and stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Bare {
+    files: BTreeSet<String>,
+    /// Lines of files, whose conditions are left alone.
+    lines: BTreeMap<String, BTreeSet<u32>>,
+}
+
+impl Bare {
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        let say = |path: &str, message: String| {
+            Diagnostic::new(Severity::Warning, "unprobed", message, Some(path))
+        };
+        let whole = self.files.iter().map(|path| {
+            let text = "does not compile with its conditions probed; it is counted by line only";
+            say(path, format!("{path} {text}"))
+        });
+        let some = self.lines.iter().filter(|(path, _)| !self.files.contains(*path));
+        let lines = some.map(|(path, lines)| {
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            let text = "conditions do not compile when probed and are not counted: lines";
+            say(path, format!("{path}: {text} {}", lines.join(", ")))
+        });
+        whole.chain(lines).collect()
+    }
+}
+
+/// Whether a compiler that prints `name` may mean the project's `path`.
+fn is_called(path: &str, name: &str) -> bool {
+    let mut name = name;
+    while let Some(rest) = name.strip_prefix("./").or_else(|| name.strip_prefix("../")) {
+        name = rest;
+    }
+    path == name || path.ends_with(&format!("/{name}")) || name.ends_with(&format!("/{path}"))
+}
+
+/// Writes the probed text of every source file that has conditions, but for what is `bare`.
 fn write_probes(
     tree: &Path,
     sources: &BTreeMap<String, Vec<u8>>,
     table: &MacroTable,
-    plain: &[String],
+    bare: &Bare,
 ) -> anyhow::Result<Vec<ProbedFile>> {
     let mut out = Vec::new();
-    for (path, text) in sources.iter().filter(|(path, _)| !plain.contains(path)) {
-        let Some(probed) = probe(text, &sites(text, table)) else { continue };
+    let none = BTreeSet::new();
+    for (path, text) in sources.iter().filter(|(path, _)| !bare.files.contains(*path)) {
+        let except = bare.lines.get(path).unwrap_or(&none);
+        let Some(probed) = probe(text, &sites(text, table), except) else { continue };
         let target = tree.join(path);
         let modified = fs::metadata(&target).and_then(|m| m.modified()).ok();
         tree::replace(&target, &probed.text)?;

@@ -50,7 +50,7 @@ pub(crate) fn gather(project: &Project, learned: Learned) -> Evidence {
             id: scanned.advice.targets[hint.index].id.clone(),
             excerpt: excerpt(scanned, hint, &lines),
             code: hint.code.clone(),
-            patch: patches.single.get(i).cloned().unwrap_or_default(),
+            patch: patches.single.get(i).map(|p| text(p)).unwrap_or_default(),
             fate: hint.fate,
             fate_reason: hint.reason.clone(),
             bench: Vec::new(),
@@ -70,7 +70,7 @@ pub(crate) fn gather(project: &Project, learned: Learned) -> Evidence {
         summary: summary(outcome, &sites, &measured.bench, reached),
         sites,
         bench: measured.bench,
-        combined_patch: patches.combined.clone(),
+        combined_patch: text(&patches.combined),
         text_bytes: measured.text_bytes,
         outcome,
         next: match (outcome, reached) {
@@ -178,6 +178,11 @@ fn summary(
             hints(kept, "changes", "change")
         ),
     }
+}
+
+/// A patch for reading; the file in `patches/` has its bytes.
+fn text(patch: &[u8]) -> String {
+    String::from_utf8_lossy(patch).into_owned()
 }
 
 /// `The hint makes` or `The 3 hints together make`.

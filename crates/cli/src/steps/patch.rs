@@ -22,10 +22,11 @@ const VERIFIED: &str = "verified.json";
 /// The patches.
 #[derive(Debug, Default)]
 pub(crate) struct Patches {
-    /// One a checked hint, in the same order; empty where there is none.
-    pub(crate) single: Vec<String>,
+    /// One a checked hint, in the same order; empty where there is none. Bytes, since source need
+    /// not be UTF-8.
+    pub(crate) single: Vec<Vec<u8>>,
     /// All kept hints; empty if none is.
-    pub(crate) combined: String,
+    pub(crate) combined: Vec<u8>,
     /// Hash of the combined patch and the baseline.
     pub(crate) fingerprint: String,
 }
@@ -55,7 +56,7 @@ pub(crate) fn patch(
     let mut single = Vec::new();
     for hint in checked.iter_mut() {
         if hint.fate != Fate::Kept {
-            single.push(String::new());
+            single.push(Vec::new());
             continue;
         }
         let (patch, why) = bench.verdict(&[hint])?;
@@ -70,7 +71,7 @@ pub(crate) fn patch(
     let combined = loop {
         let together: Vec<&Checked> = checked.iter().filter(|c| c.fate == Fate::Kept).collect();
         if together.is_empty() {
-            break String::new();
+            break Vec::new();
         }
         let (patch, why) = bench.verdict(&together)?;
         let Some(why) = why else { break patch };
@@ -98,7 +99,7 @@ struct Bench<'s> {
 
 impl Bench<'_> {
     /// The patch of these hints, and why it fails if it does.
-    fn verdict(&mut self, hints: &[&Checked]) -> anyhow::Result<(String, Option<String>)> {
+    fn verdict(&mut self, hints: &[&Checked]) -> anyhow::Result<(Vec<u8>, Option<String>)> {
         let edited = edited(self.scanned, hints)?;
         let patch = self.diff(&edited)?;
         let key = key(&patch, self.baseline);
@@ -117,7 +118,7 @@ impl Bench<'_> {
         Ok((patch, why))
     }
 
-    fn diff(&self, edited: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<String> {
+    fn diff(&self, edited: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<Vec<u8>> {
         let mut patch = Vec::new();
         for (path, after) in edited {
             let before = &self.scanned.sources[path];
@@ -127,8 +128,7 @@ impl Bench<'_> {
             }
             patch.extend(unified_diff(path, before, after));
         }
-        // Source need not be UTF-8; the file that is written is, byte for byte, the diff.
-        Ok(patch.iter().map(|b| char::from(*b)).collect())
+        Ok(patch)
     }
 
     fn try_out(&mut self, edited: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
@@ -175,14 +175,9 @@ pub(crate) fn edited(
     Ok(out)
 }
 
-/// Bytes of a patch that was carried as text, one character a byte.
-pub(crate) fn patch_bytes(patch: &str) -> Vec<u8> {
-    patch.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
-}
-
-fn key(patch: &str, baseline: &Baseline) -> String {
+fn key(patch: &[u8], baseline: &Baseline) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(patch.as_bytes());
+    hasher.update(patch);
     hasher.update(baseline.fingerprint.as_bytes());
     hasher.finalize().to_hex().to_string()
 }
@@ -192,8 +187,8 @@ fn write_out(
     project: &Project,
     scanned: &Scanned,
     checked: &[Checked],
-    single: &[String],
-    combined: &str,
+    single: &[Vec<u8>],
+    combined: &[u8],
 ) -> anyhow::Result<()> {
     let folder = project.state("patches");
     if folder.exists() {
@@ -205,10 +200,10 @@ fn write_out(
         let file = target.file.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
         let line = target.condition.start.line;
         let path = format!("patches/{:02}-{file}-{line}.patch", n + 1);
-        project.save_bytes(&path, &patch_bytes(patch))?;
+        project.save_bytes(&path, patch)?;
     }
     if !combined.is_empty() {
-        project.save_bytes("patches/combined.patch", &patch_bytes(combined))?;
+        project.save_bytes("patches/combined.patch", combined)?;
     }
     Ok(())
 }

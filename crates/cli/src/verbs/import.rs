@@ -67,8 +67,7 @@ fn join(
     sources: &BTreeMap<String, Vec<u8>>,
 ) -> anyhow::Result<Joined> {
     if inputs.profile.files.is_empty() {
-        let said: String =
-            inputs.diagnostics.iter().map(|d| format!("\n  {}", named(d))).collect();
+        let said: String = inputs.diagnostics.iter().map(|d| format!("\n  {}", named(d))).collect();
         return Err(fail(Exit::Usage, format!("no counts in what was named{said}")));
     }
     // Compilers write the path that they were called by, links and all.
