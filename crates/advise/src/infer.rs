@@ -63,7 +63,25 @@ impl<'a> Inference<'a> {
             }
         }
         this.inlined = sites.sites.iter().filter_map(|site| this.shows_inlined(site)).collect();
+        this.inlined.extend(this.called_but_not_entered());
         this
+    }
+
+    /// Functions that were called more often than they were entered.
+    fn called_but_not_entered(&self) -> Vec<&'a str> {
+        let mut calls: HashMap<&str, u64> = HashMap::new();
+        for call in &self.sites.calls {
+            // On a decision's line other statements may run, too.
+            if !self.roots.contains_key(&call.statement.start.line) {
+                let sum = calls.entry(&call.callee).or_default();
+                *sum = sum.saturating_add(self.executions(&call.statement).unwrap_or(0));
+            }
+        }
+        let entered = |name: &str| {
+            let of_name = self.file.functions.iter().filter(|f| f.name == name);
+            of_name.fold(0_u64, |n, f| n.saturating_add(f.entered))
+        };
+        calls.into_iter().filter(|(name, calls)| *calls > entered(name)).map(|(n, _)| n).collect()
     }
 
     /// The site's function, if what was counted at the site is more than the function itself.

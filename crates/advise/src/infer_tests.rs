@@ -229,6 +229,16 @@ fn one_inlined_copy_casts_doubt_on_all_of_its_function() {
 }
 
 #[test]
+fn a_function_that_is_called_more_often_than_entered_was_inlined() {
+    let body = "if (a)\n  return 1;\nb++;\nreturn b;\n}\nint main(void)\n{\n  f(1, 2, 3);";
+    let arcs = || vec![branch(2, [(0, None), (100, Some(4))])];
+    let called = |calls| [(1, 100), (2, 100), (4, 100), (9, calls)];
+    assert_eq!(told(body, &called(100), arcs(), "a"), Ok((100, 0)));
+    assert_eq!(told(body, &called(7), arcs(), "a"), Ok((100, 0)), "others may call it, too");
+    says(told(body, &called(101), arcs(), "a"), "inlined");
+}
+
+#[test]
 fn two_decisions_on_one_line_are_not_told_apart() {
     let body = "if (a) return 1; if (b) return 2;\nc++;";
     let arcs = vec![branch(2, [(0, Some(2)), (100, Some(3))])];

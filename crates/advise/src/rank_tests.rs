@@ -3,10 +3,8 @@
 use crate::model::SiteVerdict::{
     Covered, Hinted, NotBiased, NotHintable, Propose, TooFew, WorkloadDependent,
 };
-use crate::testing::{advice, function};
+use crate::testing::{Counts, advice, function};
 use crate::{Candidate, SiteVerdict};
-
-type Counts<'c> = &'c [(&'c str, u64, u64)];
 
 fn candidates(body: &str, workloads: &[(&str, &str, Counts)]) -> Vec<Candidate> {
     advice(&function(body), workloads).scan.candidates

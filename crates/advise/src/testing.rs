@@ -63,7 +63,7 @@ pub(crate) fn bare_branch(line: u32, taken: [u64; 2]) -> LineArcs {
 }
 
 /// An exact count of each condition with one of these texts, wherever it stands outside macros.
-pub(crate) fn regions(text: &str, counts: &[(&str, u64, u64)]) -> Vec<BranchRegion> {
+pub(crate) fn regions(text: &str, counts: Counts) -> Vec<BranchRegion> {
     let all = sites_of(text).sites;
     let of = |(condition, taken_true, taken_false): &(&str, u64, u64)| {
         let site = all.iter().rfind(|s| s.text == *condition);
@@ -85,8 +85,11 @@ pub(crate) fn at(file: &str, line: u32, column: u32) -> ExpansionSite {
     ExpansionSite { file: file.to_owned(), start: Pos { line, column } }
 }
 
+/// Conditions with how often each was true and false.
+pub(crate) type Counts<'c> = &'c [(&'c str, u64, u64)];
+
 /// Advice on `text` under workloads of name, class and exact counts.
-pub(crate) fn advice(text: &str, workloads: &[(&str, &str, &[(&str, u64, u64)])]) -> Advice {
+pub(crate) fn advice(text: &str, workloads: &[(&str, &str, Counts)]) -> Advice {
     let workloads: Vec<Workload> = workloads
         .iter()
         .map(|(name, class, counts)| Workload {

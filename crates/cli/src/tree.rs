@@ -82,13 +82,13 @@ fn copy_one(entry: &walkdir::DirEntry, target: &Path) -> anyhow::Result<()> {
 /// Replaces a file of a private copy, never writing through a hard link.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let Some(parent) = path.parent() else { bail!("{} has no folder", path.display()) };
-    let mode = fs::metadata(path).map(|m| m.permissions()).ok();
+    // A new file is for everybody to read, as the umask would have it in most places.
+    let mode = fs::metadata(path)
+        .map_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644), |m| m.permissions());
     let mut file = tempfile::NamedTempFile::new_in(parent)
         .with_context(|| format!("cannot write in {}", parent.display()))?;
     std::io::Write::write_all(&mut file, bytes)?;
-    if let Some(mode) = mode {
-        fs::set_permissions(file.path(), mode)?;
-    }
+    fs::set_permissions(file.path(), mode)?;
     file.persist(path).with_context(|| format!("cannot replace {}", path.display()))?;
     Ok(())
 }

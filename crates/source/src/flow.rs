@@ -50,6 +50,35 @@ pub struct Flow {
     pub arms_meet: bool,
 }
 
+/// A call of a function of the same file, made once each time its statement runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The function that is called.
+    pub callee: String,
+    /// The statement.
+    pub statement: Span,
+}
+
+/// The plain statement that evaluates `child` of `node` just once, given the one that does so with
+/// `node` itself.
+pub(crate) fn evaluated_once(
+    node: Node,
+    child: Node,
+    around: Option<Range<usize>>,
+) -> Option<Range<usize>> {
+    let is = |field| node.child_by_field_name(field).is_some_and(|c| c.id() == child.id());
+    match node.kind() {
+        "expression_statement" | "declaration" | "return_statement" => Some(node.byte_range()),
+        "conditional_expression" => around.filter(|_| is("condition")),
+        "binary_expression" => {
+            let operator = node.child_by_field_name("operator").map(|o| o.kind());
+            around.filter(|_| !(matches!(operator, Some("&&" | "||")) && is("right")))
+        }
+        "compound_statement" | "sizeof_expression" => None,
+        _ => around,
+    }
+}
+
 /// The neighbours of the decision `statement`; `decided` has the root sites of the decisions around
 /// it, by node.
 pub(crate) fn flow(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -> Flow {
@@ -65,7 +94,10 @@ fn before(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -
     let mut out = Vec::new();
     let mut at = statement;
     while out.len() < BEFORE_MAX {
-        match beside(at, Node::prev_named_sibling) {
+        // Beside an arm without braces stands the condition.
+        let is_arm =
+            statement.parent().is_some_and(|p| p.child_by_field_name("condition").is_some());
+        match beside(at, Node::prev_named_sibling).filter(|_| !is_arm) {
             Some(before) if is_passed_through(before) => {
                 let whole = index.span(before.byte_range());
                 out.push(Before::Statement { whole, head: index.span(head(before)) });
@@ -172,3 +204,7 @@ pub(crate) fn is_jump(node: Node) -> bool {
         "return_statement" | "goto_statement" | "break_statement" | "continue_statement"
     )
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;

@@ -15,7 +15,7 @@ mod text;
 
 pub use dialect::{Dialect, HintForm};
 pub use edit::{EditError, HintEdit, apply, same_without_hints, unified_diff};
-pub use flow::{Before, Flow};
+pub use flow::{Before, Call, Flow};
 pub use lex::{Token, TokenKind, tokens};
 pub use macros::MacroTable;
 pub use probe::{Probe, Probed, has_line_directive, probe};

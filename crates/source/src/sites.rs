@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Tree};
 
-use crate::flow::{Flow, flow, is_entered_from_elsewhere, is_jump};
+use crate::flow::{Call, Flow, evaluated_once, flow, is_entered_from_elsewhere, is_jump};
 use crate::lex::{TokenKind, tokens};
 use crate::macros::{HintCall, MacroTable};
 use crate::text::{LineIndex, Span};
@@ -165,6 +165,8 @@ pub struct Sites {
     pub labels: Vec<usize>,
     /// Byte offsets of `return`, `goto`, `break` and `continue`, ascending.
     pub jumps: Vec<usize>,
+    /// Calls of the functions that have sites, where each run of a plain statement makes just one.
+    pub calls: Vec<Call>,
 }
 
 /// Finds the sites of `text`, recognising hint macros by `table`.
@@ -189,6 +191,9 @@ pub fn sites(text: &[u8], table: &MacroTable) -> Sites {
             walker.walk(&tree, Some(&define.name));
         }
     }
+    let named: HashSet<&str> =
+        walker.out.sites.iter().filter_map(|s| s.function.as_deref()).collect();
+    walker.out.calls.retain(|call| named.contains(call.callee.as_str()));
     walker.out.labels.sort_unstable();
     walker.out.jumps.sort_unstable();
     walker.out
@@ -328,6 +333,8 @@ struct Around {
     function: Option<String>,
     in_macro: Option<String>,
     barrier: Option<Barrier>,
+    /// The plain statement that evaluates the node once.
+    once: Option<Range<usize>>,
 }
 
 /// The two arms of a decision.
@@ -361,6 +368,7 @@ impl Walker<'_> {
             } else if is_jump(node) {
                 self.out.jumps.push(node.start_byte());
             }
+            self.call(node, &around);
             self.decision(node, &around);
             let inner = self.inside(node, around);
             let mut cursor = node.walk();
@@ -430,6 +438,8 @@ impl Walker<'_> {
             _ => false,
         };
         let mut around = inner.clone();
+        around.once = evaluated_once(node, child, around.once)
+            .filter(|_| !matches!(around.barrier, Some(Barrier::MacroArgument(_))));
         if constant {
             around.barrier = Some(Barrier::Constant);
         }
@@ -437,6 +447,16 @@ impl Walker<'_> {
             around.barrier = Some(Barrier::ParseError);
         }
         around
+    }
+
+    fn call(&mut self, node: Node, around: &Around) {
+        let called = node.child_by_field_name("function");
+        if let (Some(statement), Some(name), None) = (&around.once, called, &around.in_macro)
+            && name.kind() == "identifier"
+        {
+            let statement = self.index.span(statement.clone());
+            self.out.calls.push(Call { callee: self.raw(name), statement });
+        }
     }
 
     fn decision(&mut self, node: Node, around: &Around) {

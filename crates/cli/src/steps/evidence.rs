@@ -48,7 +48,10 @@ pub(crate) fn gather(project: &Project, learned: Learned) -> Evidence {
         .enumerate()
         .map(|(i, hint)| SiteEvidence {
             id: scanned.advice.targets[hint.index].id.clone(),
-            excerpt: excerpt(scanned, hint, &lines),
+            excerpt: match hint.fate {
+                Fate::NotTried => Vec::new(),
+                _ => excerpt(scanned, hint, &lines),
+            },
             code: hint.code.clone(),
             patch: patches.single.get(i).map(|p| text(p)).unwrap_or_default(),
             fate: hint.fate,

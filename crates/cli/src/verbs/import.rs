@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf, absolute};
 use unlikely_profile::{Diagnostic, Severity};
 use unlikely_report::Collector;
 
-use super::record::{Recording, hash};
+use super::record::{Recording, hash, tidy};
 use crate::args::{ClassName, ImportArgs};
 use crate::collect::import::{self, Inputs, Joined, Mapping, Moved};
 use crate::config::{Class, FILE, is_plain_name};
@@ -158,6 +158,7 @@ fn keep(
         .into_iter()
         .map(|d| Diagnostic { message: about(&named(&d)), ..d })
         .collect();
+    let said = tidy(said);
     for d in said.iter().filter(|d| d.severity > Severity::Note) {
         warn(&d.message);
     }
