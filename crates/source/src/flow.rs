@@ -10,6 +10,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use crate::kin::Kin;
+
 use crate::text::{LineIndex, Span};
 
 /// Statements that are looked back over.
@@ -81,23 +83,33 @@ pub(crate) fn evaluated_once(
 
 /// The neighbours of the decision `statement`; `decided` has the root sites of the decisions around
 /// it, by node.
-pub(crate) fn flow(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -> Flow {
+pub(crate) fn flow(
+    statement: Node,
+    index: &LineIndex,
+    decided: &HashMap<usize, usize>,
+    kin: &Kin,
+) -> Flow {
     Flow {
         statement: Some(index.span(statement.byte_range())),
-        before: before(statement, index, decided),
-        next: next(statement).map(|n| index.span(head(n))),
+        before: before(statement, index, decided, kin),
+        next: next(statement, kin).map(|n| index.span(head(n))),
         arms_meet: arms_meet(statement),
     }
 }
 
-fn before(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -> Vec<Before> {
+fn before(
+    statement: Node,
+    index: &LineIndex,
+    decided: &HashMap<usize, usize>,
+    kin: &Kin,
+) -> Vec<Before> {
     let mut out = Vec::new();
     let mut at = statement;
     while out.len() < BEFORE_MAX {
         // Beside an arm without braces stands the condition.
-        let is_arm =
-            statement.parent().is_some_and(|p| p.child_by_field_name("condition").is_some());
-        match beside(at, Node::prev_named_sibling).filter(|_| !is_arm) {
+        let parent = kin.parent(statement);
+        let is_arm = parent.is_some_and(|p| p.child_by_field_name("condition").is_some());
+        match kin.previous(at).filter(|_| !is_arm) {
             Some(before) if is_passed_through(before) => {
                 let whole = index.span(before.byte_range());
                 out.push(Before::Statement { whole, head: index.span(head(before)) });
@@ -105,7 +117,7 @@ fn before(statement: Node, index: &LineIndex, decided: &HashMap<usize, usize>) -
             }
             Some(_) => return out,
             None => {
-                out.extend(entry(at, decided));
+                out.extend(entry(at, decided, kin));
                 return out;
             }
         }
@@ -126,10 +138,10 @@ fn is_passed_through(statement: Node) -> bool {
 }
 
 /// What a first statement of a block, or a statement that is an arm itself, is entered through.
-fn entry(first: Node, decided: &HashMap<usize, usize>) -> Option<Before> {
-    let parent = first.parent()?;
+fn entry(first: Node, decided: &HashMap<usize, usize>, kin: &Kin) -> Option<Before> {
+    let parent = kin.parent(first)?;
     let (arm, owner) = match parent.kind() {
-        "compound_statement" => (parent, parent.parent()?),
+        "compound_statement" => (parent, kin.parent(parent)?),
         _ => (first, parent),
     };
     let arm_of = |decision: Node, outcome| {
@@ -137,7 +149,7 @@ fn entry(first: Node, decided: &HashMap<usize, usize>) -> Option<Before> {
     };
     match owner.kind() {
         "function_definition" => Some(Before::Function),
-        "else_clause" => arm_of(owner.parent()?, false),
+        "else_clause" => arm_of(kin.parent(owner)?, false),
         "if_statement" if owner.child_by_field_name("consequence") == Some(arm) => {
             arm_of(owner, true)
         }
@@ -148,7 +160,7 @@ fn entry(first: Node, decided: &HashMap<usize, usize>) -> Option<Before> {
     }
 }
 
-fn next(statement: Node) -> Option<Node> {
+fn next<'n>(statement: Node, kin: &Kin<'n>) -> Option<Node<'n>> {
     let once = [
         "expression_statement",
         "if_statement",
@@ -158,7 +170,7 @@ fn next(statement: Node) -> Option<Node> {
         "break_statement",
         "continue_statement",
     ];
-    beside(statement, Node::next_named_sibling).filter(|n| once.contains(&n.kind()))
+    kin.next(statement).filter(|n| once.contains(&n.kind()))
 }
 
 fn arms_meet(statement: Node) -> bool {
@@ -175,23 +187,14 @@ fn arms_meet(statement: Node) -> bool {
     last.end_position().row >= other.start_position().row
 }
 
-/// The nearest sibling that is no comment.
-fn beside<'n>(node: Node<'n>, step: fn(&Node<'n>) -> Option<Node<'n>>) -> Option<Node<'n>> {
-    let mut at = step(&node);
-    while let Some(comment) = at.filter(|n| n.kind() == "comment") {
-        at = step(&comment);
-    }
-    at
-}
-
 /// Whether control can come to `node` other than from the statement before it: a label, or a case
 /// that stands deeper than its `switch`.
-pub(crate) fn is_entered_from_elsewhere(node: Node) -> bool {
+pub(crate) fn is_entered_from_elsewhere(node: Node, kin: &Kin) -> bool {
     match node.kind() {
         "labeled_statement" => true,
         "case_statement" => {
-            let block = node.parent().filter(|p| p.kind() == "compound_statement");
-            block.and_then(|b| b.parent()).is_none_or(|s| s.kind() != "switch_statement")
+            let block = kin.parent(node).filter(|p| p.kind() == "compound_statement");
+            block.and_then(|b| kin.parent(b)).is_none_or(|s| s.kind() != "switch_statement")
         }
         _ => false,
     }

@@ -7,11 +7,16 @@
 mod dialect;
 mod edit;
 mod flow;
+mod kin;
+mod layout;
 mod lex;
+
 mod macros;
+mod nodes;
 mod probe;
 mod sites;
 mod text;
+mod walk;
 
 pub use dialect::{Dialect, HintForm};
 pub use edit::{EditError, HintEdit, apply, same_without_hints, unified_diff};
