@@ -26,7 +26,7 @@ const GENERATED: &str = "#line 1 \"grammar.y\"\nint generated(int a)\n{\n\tif (a
 fn odd() -> tempfile::TempDir {
     let files = [("unlikely.toml", CONFIG), ("main.c", MAIN), ("generated.c", GENERATED)];
     let dir = project(&files);
-    fs::write(dir.path().join("latin.c"), LATIN).unwrap();
+    fs::write(dir.path().join("latin.c"), LATIN).expect("a file");
     dir
 }
 
