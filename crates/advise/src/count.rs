@@ -93,8 +93,10 @@ impl<'p> CountIndex<'p> {
         if site.kind == SiteKind::Case {
             return case(path, site, regions);
         }
-        let key = (pos(site.span.start), pos(site.span.end));
-        let found = regions.get(&key)?.iter().filter(|r| r.kind == RegionKind::Condition);
+        let at = |end| regions.get(&(pos(site.span.start), pos(end)));
+        // Clang ends a condition at the name of a macro call that stands last in it.
+        let found = at(site.span.end).or_else(|| at(site.name_end?))?;
+        let found = found.iter().filter(|r| r.kind == RegionKind::Condition);
         // In a macro's body every expansion is one more execution of the same text.
         let (taken, other, calls) = found
             .filter(|r| r.expanded_at.is_some() == site.in_macro.is_some())

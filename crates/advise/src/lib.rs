@@ -231,26 +231,24 @@ fn unjoined(workloads: &[Workload], files: &BTreeMap<String, Sites>) -> Vec<Diag
             Severity::Note,
             "source-missing",
             format!(
-                "{path} has counts, but no such file is in the project; if it moved, import with \
-                 --map FROM=TO"
+                "{path} has counts, but no C source of the project is called so: the build makes it, \
+                 or it moved (then import with --map FROM=TO)"
             ),
             Some(path),
         ));
     }
     for (path, sites) in files {
-        if sites.unparsed.is_empty()
-            || !workloads.iter().any(|w| w.profile.files.contains_key(path))
-        {
+        let counted = workloads.iter().any(|w| w.profile.files.contains_key(path));
+        if sites.ifs_missed == 0 || !counted {
             continue;
         }
-        let bytes: usize = sites.unparsed.iter().map(std::ops::Range::len).sum();
         out.push(Diagnostic::new(
             Severity::Note,
-            "unparsed-text",
+            "unread-text",
             format!(
-                "{bytes} bytes of {path} in {} places are not plain C (macros that stand for \
-                 syntax, mostly); conditions there may be missing",
-                sites.unparsed.len()
+                "{} `if`s of {path} could not be read: the text around them is not plain C \
+                 (macros that stand for syntax, mostly)",
+                sites.ifs_missed
             ),
             Some(path),
         ));

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::fs::FlockOperation;
@@ -14,6 +16,8 @@ use crate::config::Config;
 use crate::exit::{Exit, fail};
 use crate::tree::{self, STATE};
 
+/// A command caught between fork and exec holds the lock of a run that was killed; not for long.
+const LOCK_GRACE: Duration = Duration::from_secs(1);
 /// Largest source file that is read, in bytes; larger ones are generated tables.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
@@ -36,12 +40,14 @@ impl Project {
         fs::create_dir_all(&state).with_context(|| format!("cannot make {}", state.display()))?;
         let path = state.join("lock");
         let lock = File::create(&path).with_context(|| format!("{}", path.display()))?;
-        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            fail(
-                Exit::Busy,
-                format!("{}: another unlikely works in this project; wait for it", dir.display()),
-            )
-        })?;
+        let begun = Instant::now();
+        while rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if begun.elapsed() > LOCK_GRACE {
+                let why = "another unlikely works in this project; wait for it";
+                return Err(fail(Exit::Busy, format!("{}: {why}", dir.display())));
+            }
+            thread::sleep(LOCK_GRACE / 100);
+        }
         // The project's own version control need not know of the state.
         let ignore = state.join(".gitignore");
         if !ignore.exists() {

@@ -149,7 +149,7 @@ impl CodeSummary {
         ];
         words.extend(self.moved());
         if let Some(taken) = self.taken {
-            words.push(format!("jumps taken {}", taken_change(taken)));
+            words.push(format!("jumps on the shortest pass, modelled: {}", taken_change(taken)));
         }
         if self.units > 1 {
             words.push(format!("summed over {}", counted(self.units as u64, "unit")));
@@ -158,10 +158,11 @@ impl CodeSummary {
     }
 }
 
-/// `409,872 → 204,936 times (-50.0 %)`.
+/// `-50.0 %`. A model of the machine code, not a count: so no absolute figure is shown.
 pub(crate) fn taken_change(taken: TakenPair) -> String {
-    let by = relative(taken.before, taken.after).unwrap_or_else(|| "none before".to_owned());
-    format!("{} → {}{NBSP}times ({by})", count(taken.before), count(taken.after))
+    relative(taken.before, taken.after).unwrap_or_else(|| {
+        if taken.after == 0 { "none before or after" } else { "none before, some after" }.to_owned()
+    })
 }
 
 /// What became of a hint, as one word.

@@ -38,7 +38,16 @@ impl<'t> Dialect<'t> {
     /// The spelling of a hint that promises `expect`, at byte `offset` of `file`: the macro in
     /// sight that the project uses most.
     pub fn form(&self, file: &str, offset: usize, expect: bool) -> HintForm {
-        let seen = self.visible_files(file);
+        let mut seen = self.visible_files(file);
+        // A file that is included in the middle of another sees what that one does: what it uses
+        // shows which definitions those are.
+        for expect in [true, false] {
+            for (name, definitions) in self.table.hint_names(expect) {
+                if self.table.is_used_in(file, name) {
+                    seen.extend(definitions.iter().map(|d| d.file.as_str()));
+                }
+            }
+        }
         self.table
             .hint_names(expect)
             .into_iter()
@@ -53,7 +62,7 @@ impl<'t> Dialect<'t> {
 
     /// The project's files that `file` includes, directly or not. An inclusion is matched by the
     /// path's tail, since the search folders are the compiler's affair.
-    fn visible_files(&self, file: &str) -> HashSet<&str> {
+    fn visible_files(&self, file: &str) -> HashSet<&'t str> {
         let mut seen = HashSet::new();
         let mut todo = vec![file];
         while let Some(next) = todo.pop() {
@@ -105,6 +114,17 @@ mod tests {
         assert_eq!(form(&files, "src/a.c", false), HintForm::Macro("my_unlikely".into()));
         assert_eq!(form(&files, "src/b.c", false), HintForm::Builtin);
         assert_eq!(form(&files, "src/a.c", true), HintForm::Builtin, "no macro promises true");
+    }
+
+    #[test]
+    fn a_file_that_others_include_late_sees_what_it_uses() {
+        let both = format!("{HINTS}#define my_likely(x) __builtin_expect(!!(x), 1)\n");
+        let files = [
+            ("lib/hints.h", both.as_str()),
+            ("lib/user.c", "#include \"hints.h\"\n#include \"template.h\"\n"),
+            ("lib/template.h", "static int t(int x) { if (my_unlikely(x)) return 1; return 0; }\n"),
+        ];
+        assert_eq!(form(&files, "lib/template.h", true), HintForm::Macro("my_likely".into()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::{Parser, Tree};
 
-use crate::lex::{TokenKind, tokens};
+use crate::lex::{Token, TokenKind, tokens};
 use crate::text::LineIndex;
 
 /// A `#define` with parameters: its whole line, and its replacement text.
@@ -40,14 +40,11 @@ pub(crate) fn defines(text: &[u8]) -> Vec<Define> {
     out
 }
 
-/// The outermost `name (…) {…}` of a file, macros left out. A closing brace in the first column
+/// The outermost `name (…) {…}` of a file, macros left out; declarations may stand between, as
+/// those of parameters once did. A closing brace in the first column
 /// ends a function whatever the count says, so that an `#if` with two openings costs one function.
 pub(crate) fn function_bodies(text: &[u8], defines: &[Define]) -> Vec<(String, Range<usize>)> {
-    let in_macro = |at: usize| {
-        let i = defines.partition_point(|d| d.line.end <= at);
-        defines.get(i).is_some_and(|d| d.line.contains(&at))
-    };
-    let all: Vec<_> = tokens(text).into_iter().filter(|t| !in_macro(t.bytes.start)).collect();
+    let all = tokens_outside(text, defines);
     let mut out = Vec::new();
     let (mut parens, mut braces) = (0_usize, 0_usize);
     // The word before the last parenthesis that opened outside of everything.
@@ -57,12 +54,13 @@ pub(crate) fn function_bodies(text: &[u8], defines: &[Define]) -> Vec<(String, R
         match token.text(text) {
             b"(" => {
                 if parens == 0 && braces == 0 {
-                    called = i.checked_sub(1).filter(|w| all[*w].kind == TokenKind::Word);
+                    let word = i.checked_sub(1).filter(|w| all[*w].kind == TokenKind::Word);
+                    let is_name = |w: &usize| !all[*w].text(text).starts_with(b"__");
+                    called = word.filter(is_name).or(called);
                 }
                 parens += 1;
             }
             b")" => parens = parens.saturating_sub(1),
-            b";" if braces == 0 => called = None,
             b"{" => {
                 if braces == 0
                     && let Some(word) = called
@@ -86,6 +84,21 @@ pub(crate) fn function_bodies(text: &[u8], defines: &[Define]) -> Vec<(String, R
         }
     }
     out
+}
+
+/// How many `if (` the text has, macros left out.
+pub(crate) fn count_ifs(text: &[u8], defines: &[Define]) -> usize {
+    let all = tokens_outside(text, defines);
+    let is_if = |pair: &&[Token]| pair[0].text(text) == b"if" && pair[1].text(text) == b"(";
+    all.windows(2).filter(is_if).count()
+}
+
+fn tokens_outside(text: &[u8], defines: &[Define]) -> Vec<Token> {
+    let in_macro = |at: usize| {
+        let i = defines.partition_point(|d| d.line.end <= at);
+        defines.get(i).is_some_and(|d| d.line.contains(&at))
+    };
+    tokens(text).into_iter().filter(|t| !in_macro(t.bytes.start)).collect()
 }
 
 /// What lies between the ranges.

@@ -6,7 +6,7 @@
 //! with a constant 0 or 1. Definitions under other `#if` branches that reduce to the bare argument
 //! are the usual fallback and do not change that.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::lex::{Token, TokenKind, tokens};
 
@@ -37,6 +37,8 @@ pub struct MacroTable {
     definitions: HashMap<String, Vec<Definition>>,
     includes: HashMap<String, Vec<String>>,
     uses: HashMap<String, usize>,
+    /// File → names that are called in it.
+    used_in: HashMap<String, HashSet<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,7 +70,9 @@ impl MacroTable {
             } else if token.kind == TokenKind::Word
                 && all.get(at + 1).is_some_and(|next| next.text(text) == b"(")
             {
-                *self.uses.entry(word(token, text)).or_default() += 1;
+                let name = word(token, text);
+                *self.uses.entry(name.clone()).or_default() += 1;
+                self.used_in.entry(path.to_owned()).or_default().insert(name);
             }
             at += 1;
         }
@@ -143,6 +147,11 @@ impl MacroTable {
         self.uses.get(name).copied().unwrap_or(0)
     }
 
+    /// Whether `file` calls `name`.
+    pub(crate) fn is_used_in(&self, file: &str, name: &str) -> bool {
+        self.used_in.get(file).is_some_and(|names| names.contains(name))
+    }
+
     pub(crate) fn includes(&self, file: &str) -> &[String] {
         self.includes.get(file).map_or(&[], Vec::as_slice)
     }
@@ -172,7 +181,7 @@ impl MacroTable {
     /// project defines it, joins or chooses.
     pub fn is_one_condition(&self, name: &str) -> bool {
         let mut todo = vec![name];
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some(next) = todo.pop() {
             for definition in self.definitions.get(next).into_iter().flatten() {
                 if definition.body.iter().any(|t| matches!(t.as_str(), "&&" | "||" | "?" | "if")) {

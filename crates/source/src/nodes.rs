@@ -28,6 +28,17 @@ pub(crate) fn statement_condition(node: Node) -> Node {
     node.named_children(&mut cursor).find(|n| n.kind() != "comment").unwrap_or(node)
 }
 
+/// The name of the call that `node` ends with.
+pub(crate) fn last_call(node: Node) -> Option<Node> {
+    let mut at = node;
+    while at.kind() != "call_expression" {
+        let mut cursor = at.walk();
+        let last = at.named_children(&mut cursor).last()?;
+        at = Some(last).filter(|n| n.end_byte() == node.end_byte())?;
+    }
+    at.child_by_field_name("function").filter(|f| f.kind() == "identifier")
+}
+
 /// Whether an arm ends by jumping away.
 pub(crate) fn leaves(arm: Node) -> bool {
     let mut cursor = arm.walk();

@@ -12,9 +12,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::flow::{Call, Flow};
-use crate::layout::{complement, defines, parse};
+use crate::layout::{complement, count_ifs, defines, parse};
 use crate::macros::MacroTable;
-use crate::text::Span;
+use crate::text::{Pos, Span};
 use crate::walk::Walker;
 
 /// What kind of decision a site belongs to.
@@ -103,6 +103,9 @@ pub struct Site {
     /// The condition, without the parentheses of the statement but with its own, as compilers
     /// report it.
     pub span: Span,
+    /// Where a compiler that sees macros may end the condition: after the name of the call that
+    /// stands last in it.
+    pub name_end: Option<Pos>,
     /// The condition without any parentheses around it: what a hint goes around.
     pub bare: Range<usize>,
     /// Its text, bare, white space collapsed.
@@ -145,8 +148,8 @@ pub struct Site {
 pub struct Sites {
     /// In the order of the text, except that operands follow their root.
     pub sites: Vec<Site>,
-    /// Byte ranges that did not parse; conditions in them may be missing.
-    pub unparsed: Vec<Range<usize>>,
+    /// `if`s of the text, outside of macros, that no site was found for.
+    pub ifs_missed: usize,
     /// Byte offsets of statements that are entered from elsewhere too, ascending.
     pub labels: Vec<usize>,
     /// Byte offsets of `return`, `goto`, `break` and `continue`, ascending.
@@ -164,6 +167,9 @@ pub fn sites(text: &[u8], table: &MacroTable) -> Sites {
         walker.walk(&tree, None);
     }
     walker.name_functions(&defines);
+    let is_if = |s: &&Site| matches!(s.kind, SiteKind::If | SiteKind::ElseIf);
+    let found = walker.out.sites.iter().filter(is_if).count();
+    walker.out.ifs_missed = count_ifs(text, &defines).saturating_sub(found);
     for define in defines {
         if let Some(tree) = parse(text, &walker.index, &[define.body]) {
             walker.walk(&tree, Some(&define.name));

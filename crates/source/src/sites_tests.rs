@@ -191,7 +191,7 @@ fn a_comment_in_a_macro_does_not_end_it() {
     let found = find(text);
     let inside: Vec<_> = found.sites.iter().map(|s| s.in_macro.as_deref()).collect();
     assert_eq!(inside, [None, Some("ADD"), Some("ADD"), Some("ADD")]);
-    assert!(found.unparsed.is_empty());
+    assert_eq!(found.ifs_missed, 0);
 }
 
 #[test]
@@ -226,4 +226,18 @@ fn a_function_that_does_not_parse_still_has_a_name() {
     let found = find(text);
     let names: Vec<_> = found.sites.iter().map(|s| s.function.as_deref()).collect();
     assert_eq!(names, [Some("f"), Some("f")]);
+    let old = "int EXPORT f(a, b)\nint a;\nchar *b;\n{\n  if (a) g();\n}\n";
+    assert_eq!(only(old).function.as_deref(), Some("f"));
+}
+
+#[test]
+fn a_condition_that_ends_in_a_call_has_the_end_of_its_name_too() {
+    let end = |condition: &str| {
+        let text = format!("int f(int a) {{\nif ({condition}) return 1; return 0; }}");
+        find(&text).sites[0].name_end.map(|p| p.column)
+    };
+    assert_eq!(end("!CACHE(a, 3)"), Some(11));
+    assert_eq!(end("a >= SIZE(a)"), Some(14));
+    assert_eq!(end("(a >= SIZE(a))"), None, "its parenthesis stands last");
+    assert_eq!(end("a > 3"), None);
 }

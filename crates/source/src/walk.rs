@@ -11,8 +11,8 @@ use crate::layout::{Define, function_bodies};
 use crate::lex::tokens;
 use crate::macros::{HintCall, MacroTable};
 use crate::nodes::{
-    collapse, declared_name, entered_once, has_directive, is_shouting, joined, leaves, negated,
-    operator, statement_condition, statements_after, unwrap,
+    collapse, declared_name, entered_once, has_directive, is_shouting, joined, last_call, leaves,
+    negated, operator, statement_condition, statements_after, unwrap,
 };
 use crate::sites::{Barrier, Hint, Logic, Site, SiteKind, Sites};
 use crate::text::LineIndex;
@@ -81,10 +81,6 @@ impl<'t> Walker<'t> {
         let kin = Kin::new(tree.root_node());
         let mut todo = vec![(tree.root_node(), around)];
         while let Some((node, around)) = todo.pop() {
-            // A macro's body need not be a whole statement.
-            if node.is_error() && in_macro.is_none() {
-                self.out.unparsed.push(node.byte_range());
-            }
             if is_entered_from_elsewhere(node, &kin) {
                 self.out.labels.push(node.start_byte());
             } else if is_jump(node) {
@@ -324,6 +320,7 @@ impl<'t> Walker<'t> {
         self.seen.insert(node.id());
         let mut site = self.blank(node, kind, around);
         site.span = self.index.span(written.byte_range());
+        site.name_end = last_call(written).map(|name| self.index.pos(name.end_byte()));
         site.parent = parent;
         self.set_arms(&mut site, arms);
         site.barrier = around.barrier.clone().or_else(|| self.own_barrier(node));
@@ -385,6 +382,7 @@ impl<'t> Walker<'t> {
         Site {
             kind,
             span: self.index.span(node.byte_range()),
+            name_end: None,
             bare: node.byte_range(),
             text: collapse(self.text.get(node.byte_range()).unwrap_or_default()),
             function: around.function.clone(),

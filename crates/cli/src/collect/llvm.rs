@@ -1,5 +1,6 @@
 //! The llvm collector: clang's source-based coverage, exact to the column.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,7 +19,9 @@ use crate::tree;
 
 const COMPILE: [&str; 5] =
     ["-fprofile-instr-generate", "-fcoverage-mapping", "-fprofile-update=atomic", "-fno-lto", "-w"];
-const LINK: [&str; 2] = ["-fprofile-instr-generate", "-fno-lto"];
+/// The build id tells which program a profile is of: functions of the same name and shape in two
+/// programs would else take each other's counts.
+const LINK: [&str; 3] = ["-fprofile-instr-generate", "-fno-lto", "-Wl,--build-id"];
 /// Section that a program with a coverage mapping has.
 const MAPPING: &str = "__llvm_covmap";
 
@@ -27,8 +30,8 @@ const MAPPING: &str = "__llvm_covmap";
 pub(crate) struct LlvmCov {
     build: PrivateBuild,
     tools: Llvm,
-    /// The programs and libraries with a coverage mapping.
-    objects: Vec<PathBuf>,
+    /// The programs and libraries with a coverage mapping, by build id in hexadecimal.
+    objects: BTreeMap<String, PathBuf>,
 }
 
 impl LlvmCov {
@@ -43,7 +46,10 @@ impl LlvmCov {
         };
         tree::copy(&project.dir, &build.tree)?;
         build.build(project)?;
-        let objects = files_below(&build.tree, has_mapping);
+        let objects: BTreeMap<String, PathBuf> = files_below(&build.tree, |_| true)
+            .into_iter()
+            .filter_map(|path| Some((mapped_build_id(&path)?, path)))
+            .collect();
         if objects.is_empty() {
             let why = "the build made no program with a coverage mapping: does it use $CC?";
             return Err(fail(Exit::Build, why));
@@ -64,28 +70,45 @@ impl LlvmCov {
         }
         fs::create_dir_all(&raw).with_context(|| format!("{}", raw.display()))?;
         let mut env = self.build.env(project)?;
-        // A pool of four files per program: processes merge their counts into it under a lock.
-        let pattern = raw.join("%4m.profraw").display().to_string();
+        // A pool of four files a build id: processes merge their counts into it under a lock.
+        let pattern = raw.join("%b-%4m.profraw").display().to_string();
         env.push(("LLVM_PROFILE_FILE".to_owned(), pattern));
         let log = project.state(&format!("log/llvm-workload-{name}.log"));
         let what = format!("workload {name}");
         shell::run(&what, command, &self.build.tree, &env, &log, Exit::Workload)?;
         let files = files_below(&raw, |p| has_extension(p, "profraw"));
-        if files.is_empty() {
-            return Ok((Profile::default(), Vec::new()));
+        let mut profile = Profile::default();
+        let mut diagnostics = Vec::new();
+        for (id, object) in &self.objects {
+            let own = |file: &&PathBuf| {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                name.strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('-'))
+            };
+            let own: Vec<&PathBuf> = files.iter().filter(own).collect();
+            if !own.is_empty() {
+                let (more, said) =
+                    self.export(&raw.join(format!("{id}.profdata")), &own, object)?;
+                profile.merge(more);
+                diagnostics.extend(said);
+            }
         }
-        let merged = raw.join("merged.profdata");
+        let root = format!("{}/", self.build.tree.display());
+        for d in &mut diagnostics {
+            d.message = d.message.replace(&root, "");
+            d.path = d.path.take().map(|p| p.replace(&root, ""));
+        }
+        Ok((relative_to(&self.build.tree, profile), diagnostics))
+    }
+
+    /// The counts of one program.
+    fn export(&self, merged: &Path, raw: &[&PathBuf], object: &Path) -> anyhow::Result<Counted> {
         self.tool(&self.tools.profdata, |c| {
-            c.arg("merge").arg("-o").arg(&merged).args(&files);
+            c.arg("merge").arg("-o").arg(merged).args(raw);
         })?;
         let json = self.tool(&self.tools.cov, |c| {
-            c.arg("export").arg("-instr-profile").arg(&merged);
-            for object in &self.objects {
-                c.arg("-object").arg(object);
-            }
+            c.arg("export").arg("-instr-profile").arg(merged).arg("-object").arg(object);
         })?;
-        let (profile, diagnostics) = llvm_cov::read(&json, "llvm-cov");
-        Ok((relative_to(&self.build.tree, profile), diagnostics))
+        Ok(llvm_cov::read(&json, "llvm-cov"))
     }
 
     fn tool(&self, path: &Path, arguments: impl FnOnce(&mut Command)) -> anyhow::Result<Vec<u8>> {
@@ -105,13 +128,14 @@ impl LlvmCov {
     }
 }
 
-fn has_mapping(path: &Path) -> bool {
-    let Ok(data) = fs::read(path) else { return false };
-    if !data.starts_with(b"\x7fELF") {
-        return false;
+/// The build id of a program or library that has a coverage mapping.
+fn mapped_build_id(path: &Path) -> Option<String> {
+    let data = fs::read(path).ok().filter(|data| data.starts_with(b"\x7fELF"))?;
+    let file = object::File::parse(&*data).ok()?;
+    let linked = matches!(file.kind(), ObjectKind::Executable | ObjectKind::Dynamic);
+    if !linked || file.section_by_name(MAPPING).is_none() {
+        return None;
     }
-    object::File::parse(&*data).is_ok_and(|file| {
-        matches!(file.kind(), ObjectKind::Executable | ObjectKind::Dynamic)
-            && file.section_by_name(MAPPING).is_some()
-    })
+    let id = file.build_id().ok().flatten()?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }

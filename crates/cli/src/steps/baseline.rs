@@ -64,7 +64,8 @@ pub(crate) fn baseline(project: &Project) -> anyhow::Result<Baseline> {
                    from source, with the compiler that CC names";
         return Err(fail(Exit::Build, why));
     }
-    building.done(&format!("{} translation units", units.len()));
+    let plural = if units.len() == 1 { "" } else { "s" };
+    building.done(&format!("{} translation unit{plural}", units.len()));
     let testing = stage("testing the baseline", 0);
     build.test(project)?;
     testing.done("its tests pass");

@@ -26,8 +26,8 @@ pub(crate) struct Checked {
 }
 
 /// Sites that are compiled for each hint that a patch may hold, and at least.
-const LOOKS_PER_HINT: usize = 4;
-const LOOKS_MIN: usize = 40;
+const LOOKS_PER_HINT: usize = 3;
+const LOOKS_MIN: usize = 24;
 /// Sites compiled side by side.
 const BATCH: usize = 8;
 
@@ -60,13 +60,21 @@ pub(crate) fn check(
         batch.iter().for_each(|_| checking.step());
     }
     let changed = count(&looked, Fate::Kept);
+    let executed = |hint: &Checked| scanned.advice.scan.candidates[hint.index].executed;
     // A stable sort: equal in benefit, the counts decide.
-    looked.sort_by_key(|hint| std::cmp::Reverse(benefit(hint)));
+    looked.sort_by_key(|hint| std::cmp::Reverse(benefit(hint, executed(hint))));
     let mut out: Vec<Checked> = Vec::new();
     for mut hint in looked {
         if hint.fate == Fate::Kept && count(&out, Fate::Kept) == wanted {
             hint.fate = Fate::NotTried;
             hint.reason = below(wanted);
+        } else if hint.fate == Fate::Kept
+            && count(&out, Fate::Kept) > 0
+            && benefit(&hint, executed(&hint)).1 <= 0
+        {
+            hint.fate = Fate::NoBenefit;
+            hint.reason =
+                "it changes the machine code, but saves no jump and moves no block".to_owned();
         } else if hint.fate == Fate::Kept && desk.adds_nothing(&out, &hint)? {
             hint.fate = Fate::NoOp;
             hint.reason = "it changes nothing beside the hints that rank above it".to_owned();
@@ -78,14 +86,18 @@ pub(crate) fn check(
     Ok(out)
 }
 
-/// What a hint does for the machine code, to compare by: whether it changes it at all, the jumps
-/// that it saves where that can be told, the blocks that it moves.
-fn benefit(hint: &Checked) -> (bool, i128, u32) {
+/// What a hint does for the machine code, to compare by: whether it changes it at all, and the
+/// jumps that it saves. Where these cannot be told, one in four executions is assumed to save one,
+/// one in two if a block moved: a guess that puts hot conditions before cold ones, and no more.
+fn benefit(hint: &Checked, executed: u64) -> (bool, i128) {
     let functions = || hint.code.iter().filter(|d| !d.identical).flat_map(|d| &d.functions);
     let saved = |t: &TakenPair| i128::from(t.before) - i128::from(t.after);
-    let saved: i128 = functions().filter_map(|f| f.hot_taken.as_ref().map(saved)).sum();
-    let blocks = functions().filter_map(|f| f.blocks_moved).sum();
-    (hint.fate == Fate::Kept, saved, blocks)
+    let told: Vec<i128> = functions().filter_map(|f| f.hot_taken.as_ref().map(saved)).collect();
+    let moved = functions().any(|f| f.blocks_moved.is_some_and(|n| n > 0));
+    let guess = i128::from(executed) / if moved { 2 } else { 4 };
+    let sum: i128 = told.iter().sum();
+    let score = if told.is_empty() || (sum == 0 && moved) { guess } else { sum };
+    (hint.fate == Fate::Kept, score)
 }
 
 fn below(wanted: usize) -> String {

@@ -158,7 +158,7 @@ fn summary(
             count(Fate::Withdrawn)
         ),
         Outcome::NotMeasured if reached == Reached::Checked => format!(
-            "{} the machine code for the better; whether that helps is not measured yet.",
+            "{} the machine code; whether that helps is not measured yet.",
             hints(kept, "changes", "change")
         ),
         Outcome::NotMeasured => format!(

@@ -169,7 +169,7 @@ fn machine_code(deltas: &[CodeDelta]) -> Markup {
                 thead {
                     tr {
                         th { "Unit" } th { "Hot text" } th { "Cold text" } th { "Function" }
-                        th class="n" { "Blocks moved" } th { "Its branch taken" }
+                        th class="n" { "Blocks moved" } th { "Jumps on the shortest pass (modelled)" }
                     }
                 }
                 tbody { @for delta in deltas { (unit(delta)) } }
