@@ -5,9 +5,9 @@ use unlikely_profile::Severity;
 
 use crate::evidence::{Evidence, Fate, Outcome, SiteEvidence, WorkloadBench};
 use crate::facts::{
-    blocks, candidate, code_summary, condition, detectable, diagnostic_counts, fate, fates,
-    function, gain_sentence, hint, machine, outcome, place, rare_of, stressor_only, verdict,
-    workload, workloads,
+    blocks, candidate, code_summary, condition, diagnostic_counts, fate, fates, function,
+    gain_sentence, hint, machine, outcome, place, rare_of, stressor_only, verdict, workload,
+    workloads,
 };
 use crate::figures::{arms, bytes_change, counted, ratio};
 use crate::screen::{Align, Screen, Tone};
@@ -172,12 +172,7 @@ fn benches(screen: &mut Screen, title: &str, bench: &[WorkloadBench]) {
     screen.table(&head, &rows);
     for one in bench {
         let name = clip_middle(&workload(one), 40);
-        let mut why = format!("{name}: {}", prose(&one.report.reason));
-        if one.report.verdict == Verdict::Inconclusive
-            && let Some(effect) = detectable(&one.report)
-        {
-            why.push_str(&format!("; {effect} would show in 4 of 5 such campaigns"));
-        }
+        let why = format!("{name}: {}", prose(&one.report.reason));
         screen.paragraph(Tone::Faint, &why, "  ", "    ");
     }
 }

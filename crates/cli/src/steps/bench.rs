@@ -1,8 +1,9 @@
 //! The A/B of the combined patch: arm A is the baseline, arm B the patched tree, each workload a
 //! campaign of randomised blocks.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use object::{Object, ObjectSection, SectionKind};
@@ -51,9 +52,12 @@ pub(crate) fn bench(
     }
     build_arm_b(project, scanned, baseline, checked, patches)?;
     let trees = [baseline.build.tree.clone(), project.state("arm-b")];
-    let [before, after] = trees.each_ref().map(|tree| text(tree));
-    let text_bytes = Some((before.bytes, after.bytes));
-    if before.hash == after.hash {
+    let [before, after] = trees.each_ref().map(|tree| texts(tree));
+    // The baseline's tree may hold test programs besides; only what both have is compared.
+    let both = before.iter().filter_map(|(path, a)| Some((a, after.get(path)?)));
+    let sum = both.clone().fold((0, 0), |(a, b), (x, y)| (a + x.bytes, b + y.bytes));
+    let text_bytes = Some(sum);
+    if both.clone().all(|(a, b)| a.hash == b.hash) {
         // Nothing that runs differs (the linker folded it): there is nothing to measure.
         return Ok(Measured { bench: Vec::new(), text_bytes });
     }
@@ -157,31 +161,35 @@ fn seed(key: &str) -> u64 {
     hash.as_bytes().iter().take(8).fold(0, |n, b| n << 8 | u64::from(*b))
 }
 
+/// The machine code of one program or library.
 struct Text {
     bytes: u64,
     hash: blake3::Hash,
 }
 
-/// The executable sections of every linked program and library below `tree`.
-fn text(tree: &Path) -> Text {
-    let mut hasher = blake3::Hasher::new();
-    let mut bytes = 0;
-    let walk = WalkDir::new(tree).follow_links(false).sort_by_file_name();
+/// The executable sections of every linked program and library below `tree`, by relative path.
+fn texts(tree: &Path) -> BTreeMap<PathBuf, Text> {
+    let mut out = BTreeMap::new();
+    let walk = WalkDir::new(tree).follow_links(false);
     for entry in walk.into_iter().filter_map(Result::ok).filter(|e| e.file_type().is_file()) {
         let Ok(data) = fs::read(entry.path()) else { continue };
         if !data.starts_with(b"\x7fELF") {
             continue;
         }
-        let Ok(file) = object::File::parse(&*data) else { continue };
+        let (Ok(file), Ok(path)) = (object::File::parse(&*data), entry.path().strip_prefix(tree))
+        else {
+            continue;
+        };
         if file.kind() == object::ObjectKind::Relocatable {
             continue;
         }
-        for section in file.sections() {
-            if section.kind() == SectionKind::Text {
-                bytes += section.size();
-                hasher.update(section.data().unwrap_or_default());
-            }
+        let mut hasher = blake3::Hasher::new();
+        let mut bytes = 0;
+        for section in file.sections().filter(|s| s.kind() == SectionKind::Text) {
+            bytes += section.size();
+            hasher.update(section.data().unwrap_or_default());
         }
+        out.insert(path.to_owned(), Text { bytes, hash: hasher.finalize() });
     }
-    Text { bytes, hash: hasher.finalize() }
+    out
 }
