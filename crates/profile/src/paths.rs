@@ -141,13 +141,13 @@ mod tests {
         let mapping = [
             ("/build/x".to_owned(), "/src".to_owned()),
             ("/build".to_owned(), String::new()),
-            (String::new(), "/root".to_owned()),
+            (String::new(), "/base".to_owned()),
         ];
         for (path, mapped) in [
             ("/build/x/a.c", "/src/a.c"),
             ("/build/xy/a.c", "xy/a.c"),
             ("/builds/a.c", "/builds/a.c"),
-            ("lib/../a.c", "/root/a.c"),
+            ("lib/../a.c", "/base/a.c"),
         ] {
             assert_eq!(map_path(path, &mapping), mapped, "{path}");
         }
