@@ -431,6 +431,15 @@ mod tests {
     }
 
     #[test]
+    fn a_macro_of_several_branches_is_told_from_one() {
+        let mut table = MacroTable::default();
+        table.add("a.h", b"#define ONE(x) ((x) > 1)\n#define TWO(x) (ONE(x) && !ONE(-(x)))\n");
+        table.add("b.h", b"#define DEEP(x) TWO((x) + 1)\n#define LOOP(x) LOOP(x)\n");
+        let all = ["ONE", "TWO", "DEEP", "LOOP", "unknown"];
+        assert_eq!(all.map(|name| table.is_one_condition(name)), [true, false, false, true, true]);
+    }
+
+    #[test]
     fn what_changes_the_value_is_no_hint() {
         assert_eq!(promise("#define f(x) __builtin_expect(!(x), 0)\n", "f", &["p"]), None);
         assert_eq!(promise("#define f(x) (g(x) + 1)\n", "f", &["p"]), None);

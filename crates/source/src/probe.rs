@@ -73,7 +73,7 @@ pub fn probe(text: &[u8], sites: &Sites, except: &BTreeSet<u32>) -> Option<Probe
         if excepted {
             continue;
         }
-        if is_probed(sites, i) {
+        if is_probed(text, sites, i) {
             events.push(Event { offset: site.span.bytes.start, act: Act::Open(site) });
             events.push(Event { offset: site.span.bytes.end, act: Act::Close(site) });
         } else if let Some(name) = dropped_hint(text, site) {
@@ -107,23 +107,28 @@ enum Act<'s> {
     Skip(usize),
 }
 
-fn is_probed(sites: &Sites, i: usize) -> bool {
+fn is_probed(text: &[u8], sites: &Sites, i: usize) -> bool {
     let site = &sites.sites[i];
-    site.logic == Logic::Leaf
+    (site.logic == Logic::Leaf || keeps_hint(text, site))
         && site.kind != SiteKind::Case
         && site.in_macro.is_none()
         && site.barrier.is_none()
-        && !inside_kept_hint(sites, site)
+        && !inside_kept_hint(text, sites, site)
 }
 
-/// Whether an enclosing hint stays in the copy, so that lines inside it collapse.
-fn inside_kept_hint(sites: &Sites, site: &Site) -> bool {
+/// Whether joined operands stand in a hint macro that stays in the copy, so that their lines
+/// collapse: the call is then probed as one.
+fn keeps_hint(text: &[u8], site: &Site) -> bool {
+    let is_macro = site.hint.as_ref().is_some_and(|hint| {
+        !hint.spelling.starts_with('[') && !hint.spelling.starts_with("__builtin_expect")
+    });
+    is_macro && matches!(site.logic, Logic::Same(_)) && dropped_hint(text, site).is_none()
+}
+
+fn inside_kept_hint(text: &[u8], sites: &Sites, site: &Site) -> bool {
     let mut at = site.parent;
     while let Some(parent) = at.and_then(|p| sites.sites.get(p)) {
-        if let Some(hint) = &parent.hint
-            && !hint.spelling.starts_with('[')
-            && !parent.text.starts_with(hint.spelling.as_str())
-        {
+        if keeps_hint(text, parent) {
             return true;
         }
         at = parent.parent;

@@ -142,3 +142,24 @@ fn the_strictest_standard_takes_the_rewritten_text() {
     assert!(status.success());
     std::fs::remove_dir_all(&dir).unwrap();
 }
+
+#[test]
+fn of_conditions_that_end_together_the_inner_is_counted_first() {
+    let p = probed("int f(int a, int b) { int z; if (z = a && b) return z; return 0; }").unwrap();
+    let by_start = |column| p.probes.iter().find(|p| p.start.column == column).unwrap();
+    let (whole, inner) = (by_start(34), by_start(43));
+    assert_eq!(whole.end, inner.end);
+    assert!(inner.true_line < whole.true_line);
+    let text = String::from_utf8_lossy(&p.text).into_owned();
+    let before = |line: u32| text.lines().nth(line as usize - 2).unwrap().to_owned();
+    assert!(before(inner.true_line).ends_with("((b)?"), "{text}");
+}
+
+#[test]
+fn operands_inside_a_hint_that_stays_are_not_probed() {
+    let text = "#define expect(x, v) __builtin_expect((x), (v))\n\
+                int f(int a, int b) { if (expect(a && b, 0)) return 1; return 0; }\n";
+    let p = probed(text).unwrap();
+    assert_eq!(p.probes.len(), 1, "the call is probed as one");
+    assert!(String::from_utf8_lossy(&p.text).contains("((expect(a && b, 0))?"));
+}

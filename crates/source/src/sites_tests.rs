@@ -107,6 +107,7 @@ fn where_a_hint_cannot_stand_is_said() {
         Some(Barrier::Trivial)
     );
     assert_eq!(barrier("int x[sizeof(int) == 4 ? 1 : 2];"), Some(Barrier::Constant));
+    assert_eq!(barrier("int f(int a) { int x[a ? 1 : 2]; }"), Some(Barrier::Constant));
     assert_eq!(barrier("int f(void) { static int x = A ? 1 : 2; }"), Some(Barrier::Constant));
     assert_eq!(
         barrier("int f(int a) { if (a\n#ifdef X\n + 1\n#endif\n) return 1; return 0; }"),
@@ -240,4 +241,12 @@ fn a_condition_that_ends_in_a_call_has_the_end_of_its_name_too() {
     assert_eq!(end("a >= SIZE(a)"), Some(14));
     assert_eq!(end("(a >= SIZE(a))"), None, "its parenthesis stands last");
     assert_eq!(end("a > 3"), None);
+}
+
+#[test]
+fn two_openings_under_an_if_cost_one_function() {
+    let text = b"int f(int a)\n{\n#if X\n  if (a) {\n#else\n  while (a) {\n#endif\n  }\n}\nint g(void) { }\n";
+    let bodies = crate::layout::function_bodies(text, &[]);
+    let names: Vec<_> = bodies.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["f", "g"]);
 }
