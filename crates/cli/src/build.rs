@@ -44,6 +44,21 @@ impl PrivateBuild {
         shell::run(&what, command, &self.tree, &env, &self.log(project, "test"), Exit::Test)
     }
 
+    /// Runs a workload in the tree, with `extra` in its environment.
+    pub(crate) fn workload(
+        &self,
+        project: &Project,
+        name: &str,
+        command: &str,
+        extra: Option<(String, String)>,
+    ) -> anyhow::Result<()> {
+        let mut env = self.env(project)?;
+        env.extend(extra);
+        let what = format!("workload {name}");
+        let log = self.log(project, &format!("workload-{name}"));
+        shell::run(&what, command, &self.tree, &env, &log, Exit::Workload)
+    }
+
     pub(crate) fn log(&self, project: &Project, what: &str) -> PathBuf {
         project.state(&format!("log/{}-{what}.log", self.name))
     }

@@ -14,7 +14,6 @@ use super::{Counted, files_below, has_extension, relative_to};
 use crate::build::PrivateBuild;
 use crate::exit::{Exit, code};
 use crate::project::Project;
-use crate::shell;
 use crate::toolchain::{Tool, gcov_of};
 use crate::tree;
 
@@ -134,10 +133,7 @@ impl Gcov {
         for file in self.data_files() {
             fs::remove_file(&file).with_context(|| format!("{}", file.display()))?;
         }
-        let env = self.build.env(project)?;
-        let log = project.state(&format!("log/gcov-workload-{name}.log"));
-        let what = format!("workload {name}");
-        shell::run(&what, command, &self.build.tree, &env, &log, Exit::Workload)?;
+        self.build.workload(project, name, command, None)?;
         let (profile, mut diagnostics) = self.read()?;
         let (profile, more) = resolve(profile, &self.probed);
         // A project has files that a workload's program is not made of: no news.

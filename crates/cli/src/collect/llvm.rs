@@ -13,7 +13,6 @@ use super::{Counted, files_below, has_extension, relative_to};
 use crate::build::PrivateBuild;
 use crate::exit::{Exit, fail};
 use crate::project::Project;
-use crate::shell;
 use crate::toolchain::Llvm;
 use crate::tree;
 
@@ -69,13 +68,10 @@ impl LlvmCov {
             fs::remove_dir_all(&raw).with_context(|| format!("{}", raw.display()))?;
         }
         fs::create_dir_all(&raw).with_context(|| format!("{}", raw.display()))?;
-        let mut env = self.build.env(project)?;
         // A pool of four files a build id: processes merge their counts into it under a lock.
         let pattern = raw.join("%b-%4m.profraw").display().to_string();
-        env.push(("LLVM_PROFILE_FILE".to_owned(), pattern));
-        let log = project.state(&format!("log/llvm-workload-{name}.log"));
-        let what = format!("workload {name}");
-        shell::run(&what, command, &self.build.tree, &env, &log, Exit::Workload)?;
+        let extra = Some(("LLVM_PROFILE_FILE".to_owned(), pattern));
+        self.build.workload(project, name, command, extra)?;
         let files = files_below(&raw, |p| has_extension(p, "profraw"));
         let mut profile = Profile::default();
         let mut diagnostics = Vec::new();
