@@ -14,7 +14,7 @@ const SIGMA: f64 = 0.0018;
 const DRIFT: f64 = 0.004;
 
 /// A standard normal deviate (Box–Muller).
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     let uniform = |rng: &mut ChaCha8Rng| (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
     let radius = (-2.0 * uniform(rng).ln()).sqrt();
     radius * (std::f64::consts::TAU * uniform(rng)).cos()

@@ -4,6 +4,9 @@
 //! wrong answers for small arguments, and a bisection can be no further off than the function that
 //! it inverts, which the tests hold against printed tables.
 
+use super::normal;
+use super::power::detectable_effect;
+use super::root::turning_point;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A one-sample t test of differences against zero.
@@ -67,6 +70,17 @@ impl PairedT {
         }
     }
 
+    /// The standard normal deviate with the same p and the sign of the mean: what group-sequential
+    /// boundaries, which are made for a known spread, are compared with. Within ±37.
+    #[must_use]
+    pub fn z(&self) -> f64 {
+        match self.t() {
+            Some(t) => normal_deviate(t, self.df()),
+            None if self.mean == 0.0 => 0.0,
+            None => normal::DEVIATE_MAX.copysign(self.mean),
+        }
+    }
+
     /// Two-sided interval of the mean at `confidence` in (0, 1).
     #[must_use]
     pub fn interval(&self, confidence: f64) -> [f64; 2] {
@@ -74,17 +88,16 @@ impl PairedT {
         [self.mean - half, self.mean + half]
     }
 
-    /// The smallest true difference that 4 of 5 such campaigns would show at two-sided 5 %:
-    /// (t₀.₉₇₅ + t₀.₈₀)·s/√n, which tends to 2.80·s/√n for many blocks and is not too hopeful
-    /// for few.
+    /// The true difference that 4 of 5 such campaigns would show at two-sided 5 %. It tends to
+    /// 2.80·s/√n for many blocks and is larger for few.
     #[must_use]
     pub fn mde80(&self) -> f64 {
-        (quantile(0.975, self.df()) + quantile(0.80, self.df())) * self.standard_error()
+        detectable_effect(self.n, self.sd, 0.80, 0.05).unwrap_or(f64::INFINITY)
     }
 }
 
 /// P(T > t) for `t` ≥ 0 and `df` degrees of freedom.
-fn upper_tail(t: f64, df: f64) -> f64 {
+pub(super) fn upper_tail(t: f64, df: f64) -> f64 {
     if !t.is_finite() {
         return 0.0;
     }
@@ -92,25 +105,23 @@ fn upper_tail(t: f64, df: f64) -> f64 {
 }
 
 /// The `p` quantile for `p` in [0.5, 1): the t with P(T ≤ t) = p.
-fn quantile(p: f64, df: f64) -> f64 {
-    let tail = 1.0 - p;
+pub(super) fn quantile(p: f64, df: f64) -> f64 {
+    quantile_above(1.0 - p, df)
+}
+
+/// The t with P(T > t) = `tail`, for `tail` in (0, 0.5].
+pub(super) fn quantile_above(tail: f64, df: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while upper_tail(high, df) > tail && high < 1e300 {
         low = high;
         high *= 2.0;
     }
-    loop {
-        let middle = low + (high - low) / 2.0;
-        // Neighbouring floats: there is nothing left between them.
-        if middle <= low || middle >= high {
-            return middle;
-        }
-        if upper_tail(middle, df) > tail {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    turning_point(low, high, |t| upper_tail(t, df) > tail)
+}
+
+/// The standard normal deviate that is as rare as `t` with `df` degrees of freedom, of its sign.
+pub(super) fn normal_deviate(t: f64, df: f64) -> f64 {
+    normal::deviate_above(upper_tail(t.abs(), df)).copysign(t)
 }
 
 #[cfg(test)]
