@@ -7,6 +7,10 @@ use clap_complete::Shell;
 
 use crate::collect::import::Mapping;
 
+mod bench;
+
+pub(crate) use bench::{BenchArgs, Mode, Requirement};
+
 /// Finds the few branch hints worth having, writes them as patches, and proves that they help.
 #[derive(Debug, Parser)]
 #[command(name = "unlikely", version, max_term_width = 100, after_help = include_str!("help/unlikely.txt"))]
@@ -96,7 +100,7 @@ pub(crate) enum Verb {
         #[command(flatten)]
         dir: Dir,
         #[command(flatten)]
-        bench: BenchArgs,
+        bench: Box<BenchArgs>,
     },
     /// Write the evidence of the last run in one of its forms.
     #[command(after_help = include_str!("help/report.txt"))]
@@ -117,6 +121,14 @@ pub(crate) enum Verb {
         /// Where the counts come from [default: llvm where clang builds the project, else gcov].
         #[arg(long, value_enum)]
         collector: Option<CollectorName>,
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Recompute the figures of a published performance claim.
+    #[command(after_help = include_str!("help/audit.txt"))]
+    Audit {
+        /// Commit message, mail or thread; - for standard input.
+        message: PathBuf,
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
@@ -176,53 +188,6 @@ pub(crate) enum ReportFormat {
     Html,
     /// A commit message.
     Message,
-}
-
-/// Which way a metric improves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DirectionName {
-    Higher,
-    #[default]
-    Lower,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
-    /// Baseline command, run by sh in the current folder.
-    #[arg(long, value_name = "CMD", requires = "b", conflicts_with = "dir")]
-    pub(crate) a: Option<String>,
-    /// Candidate command.
-    #[arg(long, value_name = "CMD", requires = "a", conflicts_with = "dir")]
-    pub(crate) b: Option<String>,
-    /// Blocks: one run of each command, in random order.
-    #[arg(long, default_value_t = 20, requires = "a")]
-    pub(crate) blocks: u32,
-    /// Discarded runs of each command.
-    #[arg(long, default_value_t = 1, requires = "a")]
-    pub(crate) warmups: u32,
-    /// Seed of the order; drawn and printed if not given.
-    #[arg(long, requires = "a")]
-    pub(crate) seed: Option<u64>,
-    /// Seconds that one run may take.
-    #[arg(long, default_value_t = 600, requires = "a")]
-    pub(crate) timeout: u64,
-    /// Difference in percent that counts as none.
-    #[arg(long, value_name = "PERCENT", requires = "a")]
-    pub(crate) margin: Option<f64>,
-    /// Metric from the output: its first group is the number [default: wall time].
-    #[arg(long, requires = "a")]
-    pub(crate) regex: Option<String>,
-    /// Which way the metric of --regex improves.
-    #[arg(long, value_enum, default_value_t, requires = "regex")]
-    pub(crate) direction: DirectionName,
-    /// Unit of the metric of --regex.
-    #[arg(long, default_value = "", requires = "regex")]
-    pub(crate) unit: String,
-    /// Keep the blocks in this file, and go on with those that it holds.
-    #[arg(long, value_name = "FILE", requires = "a")]
-    pub(crate) journal: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
 }
 
 /// The project.

@@ -1,7 +1,5 @@
 //! Private builds: the project's own command in a copy of its tree, behind the compiler wrapper.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +7,7 @@ use unlikely_codegen::Unit;
 
 use crate::exit::Exit;
 use crate::project::{Project, is_inside};
+use crate::salt::{self, Record};
 use crate::shell;
 use crate::wrapper::{self, Call, Orders, is_c_source};
 
@@ -25,9 +24,22 @@ pub(crate) struct PrivateBuild {
     pub(crate) compiler: PathBuf,
     pub(crate) compile_flags: Vec<String>,
     pub(crate) link_flags: Vec<String>,
+    /// Decides where its functions lie; 0 leaves that to the compiler and the linker.
+    pub(crate) salt: u64,
 }
 
 impl PrivateBuild {
+    /// The same build with the layout of `salt`.
+    pub(crate) fn salted(mut self, salt: u64) -> Self {
+        self.salt = salt;
+        self
+    }
+
+    /// What became of its objects; empty if it is not salted.
+    pub(crate) fn salting(&self, project: &Project) -> Record {
+        Record::read(&self.record(project))
+    }
+
     /// Runs the project's build command in the tree.
     pub(crate) fn build(&self, project: &Project) -> anyhow::Result<()> {
         let env = self.env(project)?;
@@ -71,21 +83,13 @@ impl PrivateBuild {
             compile_flags: self.compile_flags.clone(),
             link_flags: self.link_flags.clone(),
             log: self.calls(project),
+            salting: salt::salting(self.salt, &self.compiler, self.record(project)),
         };
         let cc = wrapper::lay(&folder, &orders)?;
-        let cc_text = cc.display().to_string();
-        // A makefile does not quote $(CC): with white space in the path only the name will do.
-        let cc = match cc_text.contains(char::is_whitespace) {
-            true => cc.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            false => cc_text,
-        };
-        let mut path = OsString::from(&folder);
-        path.push(":");
-        path.push(env::var_os("PATH").unwrap_or_default());
         let build = &project.config.build;
         Ok(vec![
-            ("PATH".to_owned(), path.to_string_lossy().into_owned()),
-            ("CC".to_owned(), cc),
+            ("PATH".to_owned(), wrapper::path(&[&folder])),
+            ("CC".to_owned(), wrapper::word(&cc)),
             ("CFLAGS".to_owned(), build.cflags.clone()),
             ("LDFLAGS".to_owned(), build.ldflags.clone()),
         ])
@@ -97,6 +101,10 @@ impl PrivateBuild {
 
     fn calls_path(&self) -> String {
         format!("wrap/{}.calls", self.name)
+    }
+
+    fn record(&self, project: &Project) -> PathBuf {
+        project.state(&format!("wrap/{}.salt", self.name))
     }
 
     /// Forgets the compilations written down so far.

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 use toml::Spanned;
-use unlikely_measure::{Direction, Metric};
+use unlikely_measure::{BLOCKS_MAX, Direction, Metric, PlanError, Stop};
 
 use crate::exit::{Exit, fail};
 
+/// Most builds of each arm.
+pub(crate) const BUILDS_MAX: u32 = 64;
 /// Name of the file.
 pub(crate) const FILE: &str = "unlikely.toml";
 
@@ -78,8 +80,8 @@ pub(crate) struct Workload {
     pub(crate) name: Spanned<String>,
     pub(crate) class: Class,
     pub(crate) command: String,
-    #[serde(default)]
-    pub(crate) metric: MetricSpec,
+    /// Wall time if left out.
+    metric: Option<Spanned<MetricSpec>>,
 }
 
 /// What kind of work a workload stands for.
@@ -101,27 +103,15 @@ impl Class {
     }
 }
 
-/// `metric = "time"` or a table.
+/// `metric = "time"`, another form that the command line takes, or a table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected \"time\" or { regex = \"…(group)…\", direction = \"higher\" | \"lower\", unit = \"…\" }"
+    expecting = "expected \"time\", \"cpu\", \"rss\", \"stress-ng:…\", \"json:…\" or { regex = \"…(group)…\", direction = \"higher\" | \"lower\", unit = \"…\" }"
 )]
 pub(crate) enum MetricSpec {
-    Name(TimeName),
+    Form(String),
     Regex(RegexMetric),
-}
-
-impl Default for MetricSpec {
-    fn default() -> Self {
-        Self::Name(TimeName::Time)
-    }
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum TimeName {
-    Time,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -155,8 +145,14 @@ impl Default for Advise {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Bench {
-    /// Blocks a workload: one run of each build.
+    /// Blocks a workload at most: one run of each arm. Rounded up to a multiple of `builds`.
     pub(crate) blocks: u32,
+    /// Builds of each arm with different layouts; what n counts, where there are several.
+    pub(crate) builds: u32,
+    /// When a campaign ends.
+    pub(crate) stop: Stop,
+    /// Whether a claim needs the sign test too.
+    pub(crate) strict: bool,
     /// Discarded runs of each build.
     pub(crate) warmups: u32,
     /// Seconds that one run may take.
@@ -167,7 +163,15 @@ pub(crate) struct Bench {
 
 impl Default for Bench {
     fn default() -> Self {
-        Self { blocks: 20, warmups: 1, timeout_s: 600, margin_percent: None }
+        Self {
+            blocks: 32,
+            builds: 8,
+            stop: Stop::Sequential,
+            strict: false,
+            warmups: 1,
+            timeout_s: 600,
+            margin_percent: None,
+        }
     }
 }
 
@@ -176,11 +180,18 @@ impl Workload {
         self.name.get_ref()
     }
 
+    /// What its runs are judged by. [`Config::parse`] has refused what cannot be read.
     pub(crate) fn metric(&self) -> Metric {
-        match &self.metric {
-            MetricSpec::Name(TimeName::Time) => Metric::Time,
-            MetricSpec::Regex(RegexMetric { regex, direction, unit }) => {
-                Metric::Regex { pattern: regex.clone(), direction: *direction, unit: unit.clone() }
+        self.parsed_metric().unwrap_or(Metric::Time)
+    }
+
+    fn parsed_metric(&self) -> Result<Metric, PlanError> {
+        match self.metric.as_ref().map(Spanned::get_ref) {
+            None => Ok(Metric::Time),
+            Some(MetricSpec::Form(text)) => Metric::parse(text),
+            Some(MetricSpec::Regex(RegexMetric { regex, direction, unit })) => {
+                let (pattern, unit) = (regex.clone(), unit.clone());
+                Ok(Metric::Regex { pattern, direction: *direction, unit })
             }
         }
     }
@@ -224,8 +235,11 @@ impl Config {
                     &format!("expected each workload name once; {name} is taken"),
                 ));
             }
-            if let Metric::Regex { pattern, .. } = workload.get_ref().metric() {
-                check_pattern(&pattern).map_err(|why| at(Some(workload.span()), &why))?;
+            let span = workload.get_ref().metric.as_ref().map(Spanned::span);
+            let metric = workload.get_ref().parsed_metric();
+            let metric = metric.map_err(|why| at(span.clone(), &why.to_string()))?;
+            if let Metric::Regex { pattern, .. } = metric {
+                check_pattern(&pattern).map_err(|why| at(span, &why))?;
             }
         }
         let rare = config.advise.rare_max;
@@ -233,9 +247,26 @@ impl Config {
             let span = text.find("rare_max").map(|i| i..i);
             return Err(at(span, &format!("expected rare_max from 0 to 0.5, got {rare}")));
         }
-        if config.bench.blocks < 2 {
+        let Bench { blocks, builds, margin_percent, .. } = config.bench;
+        if !(2..=BLOCKS_MAX).contains(&blocks) {
             let span = text.find("blocks").map(|i| i..i);
-            return Err(at(span, "expected blocks = 2 or more; one block has no spread"));
+            let rule = format!(
+                "expected blocks from 2 to {BLOCKS_MAX}, got {blocks}; one block has no spread"
+            );
+            return Err(at(span, &rule));
+        }
+        if let Some(margin) = margin_percent.filter(|margin| !(*margin > 0.0 && *margin < 100.0)) {
+            let span = text.find("margin_percent").map(|i| i..i);
+            let rule = format!("expected margin_percent above 0 and below 100, got {margin}");
+            return Err(at(span, &rule));
+        }
+        if !(1..=BUILDS_MAX).contains(&builds) {
+            let span = text.find("builds").map(|i| i..i);
+            let rule = format!(
+                "expected builds from 1 to {BUILDS_MAX}, got {builds}: 1 measures the project's own \
+                 layout, 6 or more show that an effect is not the luck of one"
+            );
+            return Err(at(span, &rule));
         }
         Ok(config)
     }

@@ -43,10 +43,10 @@ fn each_mistake_names_its_line_and_what_was_expected() {
         ("cflags =", "cflag =", 7, "unknown field `cflag`"),
         ("command = \"make\"\n", "", 5, "missing field `command`"),
         ("class = \"application\"", "class = \"app\"", 12, "expected one of"),
-        ("metric = \"time\"", "metric = \"speed\"", 14, "expected \"time\" or"),
+        ("metric = \"time\"", "metric = \"speed\"", 14, "expected time, cpu"),
         ("name = \"sort\"", "name = \"../sort\"", 11, "expected a workload name"),
         ("name = \"rate\"", "name = \"sort\"", 16, "sort is taken"),
-        ("([0-9.]+) ops/s", "[0-9.]+ ops/s", 15, "expected a group"),
+        ("([0-9.]+) ops/s", "[0-9.]+ ops/s", 19, "expected a group"),
         ("[test]\ncommand = \"make test\"\n", "", 1, "missing field `test`"),
     ] {
         let text = GOOD.replacen(from, to, 1);
@@ -54,6 +54,21 @@ fn each_mistake_names_its_line_and_what_was_expected() {
         let error = error(&text);
         assert!(error.starts_with(&format!("unlikely.toml:{line}: ")), "{to}: {error}");
         assert!(error.contains(expected), "{to}: {error}");
+    }
+}
+
+#[test]
+fn a_design_that_cannot_be_run_is_refused_before_anything_is_built() {
+    for (line, expected) in [
+        ("blocks = 1", "from 2 to 4096"),
+        ("blocks = 4294967295", "from 2 to 4096"),
+        ("builds = 0", "from 1 to 64"),
+        ("margin_percent = 0.0", "above 0"),
+        ("margin_percent = nan", "above 0"),
+        ("stop = \"never\"", "unknown variant"),
+    ] {
+        let error = error(&format!("{GOOD}[bench]\n{line}\n"));
+        assert!(error.starts_with("unlikely.toml:21: ") && error.contains(expected), "{error}");
     }
 }
 

@@ -5,9 +5,11 @@ mod build;
 mod collect;
 mod config;
 mod exit;
+mod fit;
 mod output;
 mod progress;
 mod project;
+mod salt;
 mod shell;
 mod steps;
 mod toolchain;
@@ -48,14 +50,12 @@ fn run(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Scan { dir, scan } => verbs::scan::run(&dir.dir, scan),
         Verb::Check { dir, format } => verbs::tune::run_to(&dir.dir, Reached::Checked, *format),
         Verb::Patch { dir, format } => verbs::tune::run_to(&dir.dir, Reached::Patched, *format),
-        Verb::Bench { dir, bench } => match (&bench.a, &bench.b) {
-            (Some(a), Some(b)) => verbs::bench::run(a, b, bench),
-            _ => verbs::tune::run_to(&dir.dir, Reached::Measured, bench.format),
-        },
+        Verb::Bench { dir, bench } => verbs::bench::run(&dir.dir, bench),
         Verb::Report { dir, format, site } => {
             verbs::report::run(&dir.dir, *format, site.as_deref())
         }
         Verb::Tune { dir, collector, format } => verbs::tune::run(&dir.dir, *collector, *format),
+        Verb::Audit { message, format } => verbs::audit::run(message, *format),
         Verb::Doctor { dir, format } => verbs::doctor::run(dir, *format),
         Verb::Completions { shell } => verbs::complete::completions(*shell),
         Verb::Man { folder } => verbs::complete::man(folder.as_deref()),

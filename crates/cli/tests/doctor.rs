@@ -72,7 +72,10 @@ fn a_machine_with_gcc_alone_can_work() {
     }
     assert_eq!(found["project"]["config"], "none");
     assert!(found["machine"]["kernel"].as_str().unwrap().len() > 2, "{found:#}");
-    assert!(found["warnings"].is_array());
+    let warnings = found["warnings"].as_array().unwrap().len();
+    assert!(found["loud"].as_u64().unwrap() as usize <= warnings, "{found:#}");
+    // The machine was watched, not only read.
+    assert!(found["machine"]["activity"]["over_s"].as_f64().unwrap() > 0.0, "{found:#}");
 }
 
 #[test]
@@ -148,6 +151,20 @@ fn a_configuration_that_does_not_read_is_named() {
     assert!(out.contains("unlikely.toml:2: unknown field `nam`"), "{out}");
     let (code, _, err) = run(["doctor", "/nowhere/at/all"]);
     assert_eq!(code, 2, "{err}");
+}
+
+#[test]
+fn the_machine_takes_five_lines_and_one_for_each_warning() {
+    let empty = project(&[]);
+    let (_, out, _) = run(["doctor", path(&empty)]);
+    let (_, machine) = out.split_once("\nMachine\n").unwrap();
+    let named = |name: &str| machine.lines().any(|line| line.split(' ').nth(1) == Some(name));
+    for name in ["cpu", "clock", "kernel", "place", "now"] {
+        assert!(named(name), "no {name}: {out}");
+    }
+    for line in machine.lines().filter(|line| line.starts_with("!!")) {
+        assert_eq!(line.split(' ').nth(1), Some("loud"), "{line}");
+    }
 }
 
 #[test]

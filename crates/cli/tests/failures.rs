@@ -16,7 +16,7 @@ fn config(build: &str, test: &str, workload: &str) -> String {
     };
     format!(
         "[project]\nname = \"tiny\"\nlanguage = \"c\"\n[build]\ncommand = \"{build}\"\n\
-         cflags = \"-O2\"\n[test]\ncommand = \"{test}\"\n{workload}[bench]\nblocks = 2\nwarmups = 0\n"
+         cflags = \"-O2\"\n[test]\ncommand = \"{test}\"\n{workload}[bench]\nblocks = 2\nbuilds = 1\nwarmups = 0\n"
     )
 }
 

@@ -10,7 +10,7 @@ use common::{json, must, path, project, run};
 const CONFIG: &str = "[project]\nname = \"odd\"\nlanguage = \"c\"\n[build]\n\
     command = \"$CC $CFLAGS $LDFLAGS -o odd main.c latin.c generated.c\"\ncflags = \"-O2\"\n\
     [test]\ncommand = \"./odd\"\n[[workload]]\nname = \"run\"\nclass = \"benchmark\"\n\
-    command = \"./odd\"\n[bench]\nblocks = 2\nwarmups = 0\n";
+    command = \"./odd\"\n[bench]\nblocks = 2\nbuilds = 1\nwarmups = 0\n";
 
 const MAIN: &str = "int latin(int), generated(int);\nint main(void)\n{\n\tint n = 0;\n\
     \tfor (int i = 0; i < 4000; i++)\n\t\tn += latin(i) + generated(i);\n\treturn n == 7;\n}\n";

@@ -30,7 +30,7 @@ fn patches(name: &str) {
     let dir = real(name);
     // How fast they are is no matter here; the figures in the documentation are from longer runs.
     let file = dir.path().join("unlikely.toml");
-    let text = fs::read_to_string(&file).unwrap().replace("blocks = 30", "blocks = 2");
+    let text = fs::read_to_string(&file).unwrap().replace("blocks = 30", "blocks = 2\nbuilds = 1");
     fs::write(&file, text).unwrap();
     let (code, evidence) = json(["tune", path(&dir), "--collector", "gcov", "--format", "json"]);
     assert!(code == 0 || code == 1, "{code}");

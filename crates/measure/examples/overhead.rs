@@ -5,23 +5,25 @@
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use unlikely_measure::{Arm, Metric, Plan, run};
+use unlikely_measure::{Arm, Metric, Plan, Stop, run};
 
 const BLOCKS: u32 = 100;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("unlikely-overhead-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
-    let arm = Arm { command: "true".to_owned(), dir: folder.clone(), env: vec![] };
+    let arm = Arm::new("true", &folder);
     let plan = Plan {
-        a: arm.clone(),
-        b: arm,
-        metric: Metric::Time,
+        arms: vec![arm.clone(), arm],
+        metrics: vec![Metric::Time],
         blocks: BLOCKS,
+        stop: Stop::Fixed,
         warmups: 3,
         seed: 1,
         timeout: Duration::from_secs(10),
         equivalence_margin: None,
+        strict: false,
+        rule: None,
     };
     let begun = Instant::now();
     let report = run(&plan, &folder.join("journal"), "overhead", &mut |_| {})?;

@@ -8,7 +8,8 @@
 
 use crate::error::{MeasureError, RunName};
 use crate::guardian::Guardian;
-use crate::plan::Arm;
+use crate::instruments::{Instruments, METRIC_FILE, RunFiles};
+use nix::sys::resource::{UsageWho, getrusage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -16,16 +17,28 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wait4::{ResUse, Wait4};
 
-/// Bytes of each stream that are kept for the metric.
-const KEPT_MAX: usize = 8 << 20;
+/// Bytes of each stream, and of each file, that are kept for the metric.
+pub(crate) const KEPT_MAX: usize = 8 << 20;
 /// Bytes of each stream's end that are kept for messages.
 const TAIL_MAX: usize = 2048;
 /// Bytes read from a stream at once.
 const CHUNK: usize = 64 << 10;
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// Run by `/bin/sh -c`.
+    pub(crate) command: String,
+    /// Working directory.
+    pub(crate) dir: PathBuf,
+    /// Added to this process's environment and to `LC_ALL=C`, which it may override.
+    pub(crate) env: Vec<(String, String)>,
+}
 
 /// One stream of a command's output: its beginning for the metric, its end for messages.
 #[derive(Debug, Default)]
@@ -48,73 +61,137 @@ impl Captured {
 }
 
 /// A command that ended with success.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RunOutput {
     pub(crate) wall: Duration,
-    /// User and system time of the command and the descendants it waited for.
-    pub(crate) cpu: Duration,
+    /// User time of the command and the descendants it waited for.
+    pub(crate) user: Duration,
+    /// System time of the command and the descendants it waited for.
+    pub(crate) sys: Duration,
+    /// Peak resident memory of the largest of them.
     pub(crate) max_rss_bytes: u64,
+    /// How often they gave up the CPU, to wait.
+    pub(crate) voluntary_switches: u64,
+    /// How often the CPU was taken from them, for other work.
+    pub(crate) involuntary_switches: u64,
     pub(crate) stdout: Captured,
     pub(crate) stderr: Captured,
+    /// The metric file, if the command wrote one.
+    pub(crate) file: Option<Captured>,
+    /// What perf wrote, if it counted.
+    pub(crate) perf: Option<Captured>,
 }
 
 impl RunOutput {
+    /// User and system time together.
+    pub(crate) fn cpu(&self) -> Duration {
+        self.user + self.sys
+    }
+
     /// Last lines of both streams, for a message.
     pub(crate) fn tail(&self) -> String {
         tail(&self.stdout, &self.stderr)
     }
 }
 
-/// Runs `arm` once.
+/// Runs `call` once.
 ///
 /// # Errors
 /// When it cannot be started, fails, or takes longer than `timeout`; its group is dead then.
 pub(crate) fn run(
-    arm: &Arm,
+    call: &Call,
     name: RunName,
     timeout: Duration,
     guardian: &Guardian,
+    instruments: &Instruments,
 ) -> Result<RunOutput, MeasureError> {
-    let start_error = |source| MeasureError::Start { run: name, dir: arm.dir.clone(), source };
-    let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", &arm.command])
-        .current_dir(&arm.dir)
-        .env("LC_ALL", "C")
-        .envs(arm.env.iter().map(|(key, value)| (key, value)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(guardian.group().as_raw_pid());
+    let start_error = |source| MeasureError::Start { run: name, dir: call.dir.clone(), source };
+    let files = instruments.files();
+    let mut command = instruments.command(&call.command, &files);
+    dress(&mut command, call, &files, guardian);
     let started = Instant::now();
     let mut shell = Shell::spawn(&mut command, guardian).map_err(start_error)?;
     let mut streams = Streams::of(&mut shell.child).map_err(start_error)?;
     let exit = streams.until_exit(&shell.exit, started, timeout).map_err(start_error)?;
+    let switches = Switches::so_far();
     let reaped = shell.kill_and_reap().map_err(start_error)?;
+    let switches = Switches::so_far().since(switches);
     streams.drain();
     let (stdout, stderr) = (streams.out.captured, streams.err.captured);
-    match exit {
-        None => Err(MeasureError::TimedOut {
+    let Some(wall) = exit else {
+        return Err(MeasureError::TimedOut {
             run: name,
-            command: arm.command.clone(),
+            command: call.command.clone(),
             timeout,
             tail: tail(&stdout, &stderr),
-        }),
-        Some(_) if !reaped.status.success() => {
-            Err(failed(name, arm, reaped.status, tail(&stdout, &stderr)))
+        });
+    };
+    match files.status(reaped.status) {
+        Some(status) if status.success() => {}
+        Some(status) => return Err(failed(name, call, status, tail(&stdout, &stderr))),
+        None => return Err(lost(name, tail(&stdout, &stderr))),
+    }
+    Ok(RunOutput {
+        wall,
+        user: reaped.rusage.utime,
+        sys: reaped.rusage.stime,
+        max_rss_bytes: reaped.rusage.maxrss,
+        voluntary_switches: switches.voluntary,
+        involuntary_switches: switches.involuntary,
+        stdout,
+        stderr,
+        file: files.read_metric(),
+        perf: files.read_perf(),
+    })
+}
+
+/// Gives `command` its surroundings, pipes, and the campaign's process group.
+fn dress(command: &mut Command, call: &Call, files: &RunFiles, guardian: &Guardian) {
+    command
+        .current_dir(&call.dir)
+        .env("LC_ALL", "C")
+        .envs(call.env.iter().map(|(key, value)| (key, value)))
+        .env(METRIC_FILE, files.metric())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(guardian.group().as_raw_pid());
+}
+
+/// Context switches of all children that this process has waited for. The kernel gives those of
+/// one child only as the difference that waiting for it makes, so a child that another thread waits
+/// for at the same moment is counted in.
+#[derive(Clone, Copy, Default)]
+struct Switches {
+    voluntary: u64,
+    involuntary: u64,
+}
+
+impl Switches {
+    fn so_far() -> Self {
+        let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Self::default() };
+        let count = |value| u64::try_from(value).unwrap_or(0);
+        Self {
+            voluntary: count(usage.voluntary_context_switches()),
+            involuntary: count(usage.involuntary_context_switches()),
         }
-        Some(wall) => Ok(RunOutput {
-            wall,
-            cpu: reaped.rusage.utime + reaped.rusage.stime,
-            max_rss_bytes: reaped.rusage.maxrss,
-            stdout,
-            stderr,
-        }),
+    }
+
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+        }
     }
 }
 
-fn failed(run: RunName, arm: &Arm, status: ExitStatus, tail: String) -> MeasureError {
-    MeasureError::Failed { run, command: arm.command.clone(), status, tail }
+fn failed(run: RunName, call: &Call, status: ExitStatus, tail: String) -> MeasureError {
+    MeasureError::Failed { run, command: call.command.clone(), status, tail }
+}
+
+fn lost(run: RunName, tail: String) -> MeasureError {
+    let reason = "the shell below perf was killed before it could tell how the command ended";
+    MeasureError::NoValue { run, reason: reason.to_owned(), tail }
 }
 
 fn tail(stdout: &Captured, stderr: &Captured) -> String {
@@ -296,12 +373,13 @@ mod tests {
     use std::path::Path;
 
     const LONG: Duration = Duration::from_secs(600);
-    const NAME: RunName = RunName { is_a: true, when: RunPhase::Block(3) };
+    const NAME: RunName = RunName { arm: 0, when: RunPhase::Block(3) };
 
     fn run_in(dir: &Path, command: &str, timeout: Duration) -> Result<RunOutput, MeasureError> {
         let env = vec![("ARM".to_owned(), "b c".to_owned())];
-        let arm = Arm { command: command.to_owned(), dir: dir.to_owned(), env };
-        run(&arm, NAME, timeout, &Guardian::start().unwrap())
+        let call = Call { command: command.to_owned(), dir: dir.to_owned(), env };
+        let instruments = Instruments::new(&[]).unwrap();
+        run(&call, NAME, timeout, &Guardian::start().unwrap(), &instruments)
     }
 
     fn run_command(command: &str) -> Result<RunOutput, MeasureError> {
@@ -350,9 +428,17 @@ mod tests {
         )
         .unwrap();
         assert!(output.max_rss_bytes > 64 << 20, "{}", output.max_rss_bytes);
-        assert!(output.cpu > Duration::ZERO);
+        assert!(output.cpu() > Duration::ZERO && output.cpu() == output.user + output.sys);
         // Two CPUs at most work for it at a time.
-        assert!(output.cpu <= output.wall * 2 + Duration::from_millis(20), "{output:?}");
+        assert!(output.cpu() <= output.wall * 2 + Duration::from_millis(20), "{output:?}");
+    }
+
+    #[test]
+    fn a_run_that_waits_gives_up_the_cpu() {
+        // Each `true` is one more process to wait for.
+        let output = run_command("for i in 1 2 3 4 5 6 7 8; do /bin/true; done").unwrap();
+        assert!(output.voluntary_switches >= 8, "{output:?}");
+        assert!(output.involuntary_switches < 1_000_000, "{output:?}");
     }
 
     #[test]

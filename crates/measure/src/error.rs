@@ -1,6 +1,9 @@
 //! Everything that can stop a campaign, each with what, where and the remedy. None of them loses a
 //! block: whatever was committed before is there when the campaign is started again.
 
+use crate::design::OPEN_UNITS_MIN;
+use crate::metric::{MetricError, PerfProblem};
+use crate::plan::{METRICS_MAX, arm_name};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +14,8 @@ use thiserror::Error;
 /// Which run of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunName {
-    /// Whether it is A's run.
-    pub is_a: bool,
+    /// Index of its arm.
+    pub arm: u32,
     /// When in the campaign.
     pub when: RunPhase,
 }
@@ -24,14 +27,17 @@ pub enum RunPhase {
     Warmup(u32),
     /// In the block of this index, from 0.
     Block(u32),
+    /// Under callgrind; index from 0.
+    Count(u32),
 }
 
 impl fmt::Display for RunName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arm = if self.is_a { "A" } else { "B" };
+        let arm = arm_name(self.arm as usize);
         match self.when {
             RunPhase::Warmup(index) => write!(out, "warm-up {index} of {arm}"),
             RunPhase::Block(index) => write!(out, "the run of {arm} in block {index}"),
+            RunPhase::Count(index) => write!(out, "counting run {index} of {arm}"),
         }
     }
 }
@@ -64,20 +70,69 @@ pub enum PlanError {
     /// A timeout of zero.
     #[error("a timeout of zero lets nothing run: give the longest time that one run may take")]
     NoTime,
+    /// Nothing to count.
+    #[error("no counting run was asked for: ask for 1, or for 2 to see whether they agree")]
+    NoCountRuns,
     /// An arm without a command.
     #[error("the command of {arm} is empty: give what `sh -c` shall run")]
     EmptyCommand {
-        /// `A` or `B`.
-        arm: &'static str,
+        /// Its letter.
+        arm: char,
     },
     /// A directory that the journal cannot keep.
     #[error("the directory of {arm}, {dir:?}, is not UTF-8: work in one that is")]
     DirNotUtf8 {
-        /// `A` or `B`.
-        arm: &'static str,
+        /// Its letter.
+        arm: char,
         /// Given.
         dir: PathBuf,
     },
+    /// Too few arms to compare, or too many.
+    #[error("{arms} arm(s) are no campaign: give 2 to 26, the baseline first")]
+    Arms {
+        /// Given.
+        arms: usize,
+    },
+    /// A stopping rule with more than two arms.
+    #[error(
+        "a campaign that may stop early compares two arms: run all blocks of several, and confirm \
+         the winner on fresh blocks against the baseline"
+    )]
+    StopOfMany,
+    /// An open end without a look.
+    #[error(
+        "an open end is looked at from {OPEN_UNITS_MIN} blocks or pairs of builds on, and {units} \
+         are planned: plan {OPEN_UNITS_MIN} or more"
+    )]
+    OpenTooFew {
+        /// Planned: blocks, or pairs of builds where there are several.
+        units: u32,
+    },
+    /// Nothing to judge by, or too much.
+    #[error("{metrics} metrics: give 1 to {METRICS_MAX}, the one that the claim is about first")]
+    Metrics {
+        /// Given.
+        metrics: usize,
+    },
+    /// Arms of different numbers of builds.
+    #[error("{arm} has {builds} builds: give every arm the same number of builds, one or more")]
+    Builds {
+        /// Its letter.
+        arm: char,
+        /// Given.
+        builds: usize,
+    },
+    /// Blocks that cannot be shared among the builds.
+    #[error("{blocks} blocks cannot be shared evenly: plan a multiple of {builds} builds")]
+    UnevenBuilds {
+        /// Planned.
+        blocks: u32,
+        /// Of each arm.
+        builds: usize,
+    },
+    /// A metric that cannot be read.
+    #[error(transparent)]
+    Metric(#[from] MetricError),
     /// A pattern that is no regular expression, or one too large.
     #[error("the metric's pattern {pattern:?} is not a regular expression: {source}")]
     Pattern {
@@ -100,6 +155,19 @@ pub enum MeasureError {
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A counter cannot be had on this machine.
+    #[error(transparent)]
+    Perf(#[from] PerfProblem),
+    /// The private folder of a sitting could not be made.
+    #[error(
+        "no folder can be made in {}, which runs need for their metric files: {source}; free it, \
+         or set TMPDIR",
+        std::env::temp_dir().display()
+    )]
+    RunFolder {
+        /// What the system said.
+        source: io::Error,
+    },
     /// A command could not be started or watched.
     #[error("{run} could not be started in {dir}: {source}")]
     Start {
@@ -147,6 +215,26 @@ pub enum MeasureError {
         /// Last lines of its output.
         tail: String,
     },
+    /// An arm that the plan does not have.
+    #[error("{run} belongs to no arm of the plan")]
+    NoArm {
+        /// Which run.
+        run: RunName,
+    },
+    /// There is no valgrind that runs.
+    #[error("{what}: counting needs valgrind; on Debian `apt install valgrind` installs it")]
+    NoValgrind {
+        /// What was found instead.
+        what: String,
+    },
+    /// A run under callgrind left nothing that can be used.
+    #[error("{run} gave no counts: {what}")]
+    Counts {
+        /// Which run.
+        run: RunName,
+        /// What is missing.
+        what: String,
+    },
     /// The process that would clean up after this one could not be started.
     #[error("the process that kills a workload when this one dies could not be started: {source}")]
     Guardian {
@@ -163,7 +251,10 @@ pub enum MeasureError {
         path: PathBuf,
     },
     /// The journal could not be read or written.
-    #[error("the journal {path} failed while {doing}: {source}")]
+    #[error(
+        "the journal {path} failed while {doing}: {source}; it must be a file that this tool wrote, \
+         or one that is not there yet, on a disk with room"
+    )]
     Journal {
         /// The file.
         path: PathBuf,
@@ -198,7 +289,7 @@ pub enum MeasureError {
     /// A campaign of this key was begun with another plan.
     #[error(
         "campaign {key:?} in {path} was registered with another plan ({differs} differ): resume it \
-         with the plan it began with, or start a new key"
+         with the plan it began with, or begin another in a journal of its own"
     )]
     PlanDiffers {
         /// The file.

@@ -68,7 +68,8 @@ impl Guardian {
     }
 }
 
-fn quiet(program: &str) -> Command {
+/// A command in a process group of its own that neither speaks nor keeps a folder in use.
+pub(crate) fn quiet(program: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command

@@ -1,15 +1,16 @@
 //! The journal: one database file that holds any number of campaigns, each under its key.
 //!
-//! A block is one durable transaction, so whatever kills the process leaves both of its runs or
-//! neither. The file is created under another name and then linked into place, since a database
+//! A block is one durable transaction, so whatever kills the process leaves all of its runs or
+//! none. The file is created under another name and then linked into place, since a database
 //! that was cut short while being laid could not be opened again. The store locks the file against
 //! a second process for as long as it is open.
 
 use crate::error::MeasureError;
-use crate::machine::Machine;
-use crate::order::a_first;
-use crate::plan::{Arm, Metric, Plan};
-use crate::report::BlockRow;
+use crate::machine::{Machine, Rule};
+use crate::metric::Metric;
+use crate::order::order;
+use crate::plan::{Arm, Plan, Stop};
+use crate::record::{BlockRecord, RunRecord, next_slot};
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 
 use serde::de::DeserializeOwned;
@@ -23,11 +24,11 @@ use std::time::{Duration, Instant};
 const CAMPAIGNS: TableDefinition<&str, &[u8]> = TableDefinition::new("campaigns");
 /// Key and index → [`Session`] as JSON.
 const SESSIONS: TableDefinition<(&str, u32), &[u8]> = TableDefinition::new("sessions");
-/// Key and block → [`BlockRow`] as JSON.
+/// Key and block → [`BlockRecord`] as JSON.
 const BLOCKS: TableDefinition<(&str, u32), &[u8]> = TableDefinition::new("blocks");
 
 /// Form of what is stored.
-const JOURNAL_SCHEMA: &str = "unlikely/journal/1";
+const JOURNAL_SCHEMA: &str = "unlikely/journal/2";
 
 /// How long a locked journal is tried again. A command that was being started when its campaign
 /// was killed holds the lock until its exec, and a resume must not trip over that.
@@ -37,12 +38,20 @@ const LOCK_GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Registered {
     schema: String,
-    a: Arm,
-    b: Arm,
-    metric: Metric,
+    // What follows is absent in plans of another form, which are refused by their schema.
+    #[serde(default)]
+    arms: Vec<Arm>,
+    #[serde(default)]
+    metrics: Vec<Metric>,
+    #[serde(default)]
+    stop: Stop,
     warmups: u32,
     seed: u64,
     equivalence_margin: Option<f64>,
+    #[serde(default)]
+    strict: bool,
+    #[serde(default)]
+    rule: Option<Rule>,
     /// Blocks planned.
     blocks: u32,
     /// Numbers of blocks at which the campaign was already complete, and was then made longer.
@@ -53,35 +62,55 @@ impl Registered {
     pub(crate) fn of(plan: &Plan) -> Self {
         Self {
             schema: JOURNAL_SCHEMA.to_owned(),
-            a: plan.a.clone(),
-            b: plan.b.clone(),
-            metric: plan.metric.clone(),
+            arms: plan.arms.clone(),
+            metrics: plan.metrics.clone(),
+            stop: plan.stop,
             warmups: plan.warmups,
             seed: plan.seed,
             equivalence_margin: plan.equivalence_margin,
+            strict: plan.strict,
+            rule: plan.rule,
             blocks: plan.blocks,
             extended_from: Vec::new(),
         }
     }
 
-    /// Fields in which `other` is not the same campaign. More blocks are; fewer are not, since
-    /// stopping early at a result that pleases is no plan.
-    fn differs(&self, other: &Self) -> Vec<&'static str> {
+    /// Fields in which `other` is not the same campaign. More blocks are, where the number of
+    /// blocks decides nothing but the end; fewer are not, since stopping early at a result that
+    /// pleases is no plan.
+    fn differs(&self, other: &Self) -> Vec<String> {
+        let mut differs = Vec::new();
+        if self.arms.len() != other.arms.len() {
+            differs.push("number of arms".to_owned());
+        }
+        for ((one, two), name) in self.arms.iter().zip(&other.arms).zip('A'..) {
+            let builds = || one.builds.iter().zip(&two.builds);
+            let checks = [
+                (one.command != two.command, "command"),
+                (one.builds.len() != two.builds.len(), "number of builds"),
+                (builds().any(|(x, y)| x.dir != y.dir), "directory"),
+                (builds().any(|(x, y)| x.env != y.env), "environment"),
+            ];
+            differs.extend(named(&checks).map(|what| format!("{what} of {name}")));
+        }
+        let bound = self.stop != Stop::Fixed || self.arms.iter().any(|arm| arm.builds.len() > 1);
         let checks = [
-            (self.a.command != other.a.command, "command of A"),
-            (self.a.dir != other.a.dir, "directory of A"),
-            (self.a.env != other.a.env, "environment of A"),
-            (self.b.command != other.b.command, "command of B"),
-            (self.b.dir != other.b.dir, "directory of B"),
-            (self.b.env != other.b.env, "environment of B"),
-            (self.metric != other.metric, "metric"),
+            (self.metrics != other.metrics, "metrics"),
+            (self.stop != other.stop, "stopping rule"),
             (self.warmups != other.warmups, "warm-ups"),
             (self.seed != other.seed, "seed"),
             (self.equivalence_margin != other.equivalence_margin, "equivalence margin"),
-            (self.blocks > other.blocks, "blocks"),
+            (self.strict != other.strict, "strictness"),
+            (self.rule != other.rule, "rule for invalid blocks"),
+            (self.blocks > other.blocks || bound && self.blocks != other.blocks, "blocks"),
         ];
-        checks.into_iter().filter(|(differ, _)| *differ).map(|(_, name)| name).collect()
+        differs.extend(named(&checks).map(str::to_owned));
+        differs
     }
+}
+
+fn named<'c>(checks: &'c [(bool, &'static str)]) -> impl Iterator<Item = &'static str> + 'c {
+    checks.iter().filter(|(differ, _)| *differ).map(|(_, name)| *name)
 }
 
 /// One sitting of a campaign.
@@ -120,19 +149,16 @@ impl Journal {
     }
 
     /// Registers `plan` under `key`, or checks it against the one that is registered and takes
-    /// over a larger number of blocks. `rows` is how many the campaign has.
+    /// over a larger number of blocks; `valid` is how many valid ones it has.
     pub(crate) fn register(
         &self,
         key: &str,
         plan: &Registered,
-        rows: u32,
+        valid: u32,
     ) -> Result<Registered, MeasureError> {
         let mut registered = plan.clone();
         if let Some(before) = self.campaign(key)? {
-            if before.schema != plan.schema {
-                let what = format!("its form is {:?}, not {:?}", before.schema, plan.schema);
-                return Err(self.content(key, what));
-            }
+            self.check_form(key, &before)?;
             let differs = before.differs(plan);
             if !differs.is_empty() {
                 return Err(MeasureError::PlanDiffers {
@@ -145,7 +171,7 @@ impl Journal {
                 return Ok(before);
             }
             registered.extended_from = before.extended_from;
-            if rows >= before.blocks {
+            if valid >= before.blocks {
                 registered.extended_from.push(before.blocks);
             }
         }
@@ -183,26 +209,33 @@ impl Journal {
     }
 
     /// Every committed block of `key`, in order, each checked: the journal is a file like any
-    /// other, and a row that is wrong must not become a figure.
-    pub(crate) fn rows(&self, key: &str) -> Result<Vec<BlockRow>, MeasureError> {
-        let rows: Vec<BlockRow> = self.all(BLOCKS, key, "a block")?;
+    /// other, and a block that is wrong must not become a figure.
+    pub(crate) fn blocks(&self, key: &str) -> Result<Vec<BlockRecord>, MeasureError> {
         let Some(registered) = self.campaign(key)? else {
-            return if rows.is_empty() {
-                Ok(rows)
+            let none: Vec<serde::de::IgnoredAny> = self.all(BLOCKS, key, "a block")?;
+            return if none.is_empty() {
+                Ok(Vec::new())
             } else {
                 Err(self.content(key, "blocks without a plan".to_owned()))
             };
         };
-        for (row, block) in rows.iter().zip(0..) {
-            let values = [row.a, row.b];
-            let sound = row.block == block
-                && row.a_first == a_first(registered.seed, block)
-                && values.iter().all(|value| value.is_finite() && *value > 0.0);
-            if !sound {
-                return Err(self.content(key, format!("block {block} is not as written")));
+        self.check_form(key, &registered)?;
+        let blocks: Vec<BlockRecord> = self.all(BLOCKS, key, "a block")?;
+        for (index, block) in blocks.iter().enumerate() {
+            let before = blocks.get(..index).unwrap_or_default();
+            if !is_sound(&registered, before, block) {
+                return Err(self.content(key, format!("block {index} is not as written")));
             }
         }
-        Ok(rows)
+        Ok(blocks)
+    }
+
+    fn check_form(&self, key: &str, registered: &Registered) -> Result<(), MeasureError> {
+        if registered.schema == JOURNAL_SCHEMA {
+            return Ok(());
+        }
+        let what = format!("its form is {:?}, not {JOURNAL_SCHEMA:?}", registered.schema);
+        Err(self.content(key, what))
     }
 
     /// Every sitting of `key`, in order.
@@ -221,8 +254,8 @@ impl Journal {
     }
 
     /// Commits one block; durable when this returns.
-    pub(crate) fn append(&self, key: &str, row: &BlockRow) -> Result<(), MeasureError> {
-        self.put(BLOCKS, (key, row.block), row, "keeping a block")
+    pub(crate) fn append(&self, key: &str, block: &BlockRecord) -> Result<(), MeasureError> {
+        self.put(BLOCKS, (key, block.block), block, "keeping a block")
     }
 
     fn put<'k, K: redb::Key + 'static>(
@@ -281,6 +314,29 @@ impl Journal {
     }
 }
 
+/// Whether `block` is what this tool writes after `before`.
+fn is_sound(plan: &Registered, before: &[BlockRecord], block: &BlockRecord) -> bool {
+    let arms = u32::try_from(plan.arms.len()).unwrap_or(u32::MAX);
+    let sound = |values: &[f64]| {
+        values.len() == plan.metrics.len() && values.iter().all(|v| v.is_finite() && *v > 0.0)
+    };
+    let builds = u32::try_from(plan.arms.first().map_or(0, |arm| arm.builds.len())).unwrap_or(0);
+    let build = if builds > 1 { block.slot / (plan.blocks / builds).max(1) } else { 0 };
+    // A block that no rule left out is what a pleasing result could be made of.
+    let left_out = |may_be: bool| block.invalid.is_none() || may_be && plan.rule.is_some();
+    let next = next_slot(before, plan.blocks).filter(|(slot, _)| *slot == block.slot);
+    let measured = |run: &RunRecord| {
+        [run.wall_s, run.cpu_s].iter().all(|seconds| Duration::try_from_secs_f64(*seconds).is_ok())
+    };
+    block.block as usize == before.len()
+        && next.is_some_and(|(_, may_be_invalid)| left_out(may_be_invalid))
+        && block.build == build
+        && before.last().is_none_or(|last| last.session <= block.session)
+        && block.runs.iter().all(measured)
+        && block.runs.iter().map(|run| run.arm).eq(order(plan.seed, block.slot, arms))
+        && block.runs.iter().all(|run| sound(&run.values))
+}
+
 fn failure(path: &Path, doing: &'static str, error: impl Into<redb::Error>) -> MeasureError {
     MeasureError::Journal { path: path.to_owned(), doing, source: Box::new(error.into()) }
 }
@@ -316,42 +372,44 @@ fn lay(path: &Path) -> Result<(), MeasureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Disturbance;
+    use crate::record::tests::block;
     use crate::report::Direction;
     use proptest::prelude::*;
 
     const KEY: &str = "sort";
 
     fn plan(blocks: u32) -> Registered {
-        let arm = Arm { command: "true".into(), dir: "/".into(), env: vec![] };
         let direction = Direction::Lower;
         let metric = Metric::Regex { pattern: "(x)".into(), direction, unit: "s".into() };
         Registered {
             schema: JOURNAL_SCHEMA.into(),
-            a: arm.clone(),
-            b: arm,
-            metric,
+            arms: vec![Arm::new("true", "/"), Arm::new("true", "/")],
+            metrics: vec![metric],
+            stop: Stop::Fixed,
             warmups: 0,
             seed: 1,
             equivalence_margin: Some(0.1),
+            strict: false,
+            rule: None,
             blocks,
             extended_from: vec![],
         }
     }
 
-    fn row(block: u32) -> BlockRow {
-        BlockRow {
-            block,
-            a_first: a_first(1, block),
-            a: 0.1,
-            b: 1e-300,
-            a_wall_s: 0.1,
-            b_wall_s: 0.1,
-            a_cpu_s: 0.1,
-            b_cpu_s: 0.1,
-            a_max_rss_bytes: 1,
-            b_max_rss_bytes: 1,
-            session: 0,
-        }
+    /// What a campaign of that plan writes as its block of this index.
+    fn written(index: u32) -> BlockRecord {
+        let mut record = block(index, 0.1, 1e-300);
+        let order = order(1, index, 2);
+        record.runs.sort_by_key(|run| order.iter().position(|arm| *arm == run.arm));
+        record
+    }
+
+    const HEAT: Disturbance = Disturbance::Throttled { events: 1 };
+
+    /// The same for its first slot, found to be disturbed.
+    fn left_out(index: u32) -> BlockRecord {
+        BlockRecord { block: index, invalid: Some(HEAT), ..written(0) }
     }
 
     fn journal(dir: &tempfile::TempDir) -> Journal {
@@ -364,11 +422,11 @@ mod tests {
         {
             let journal = journal(&dir);
             journal.register(KEY, &plan(4), 0).unwrap();
-            journal.append(KEY, &row(0)).unwrap();
-            journal.append(KEY, &row(1)).unwrap();
+            journal.append(KEY, &written(0)).unwrap();
+            journal.append(KEY, &written(1)).unwrap();
         }
         let journal = journal(&dir);
-        assert_eq!(journal.rows(KEY).unwrap(), [row(0), row(1)]);
+        assert_eq!(journal.blocks(KEY).unwrap(), [written(0), written(1)]);
         assert_eq!(journal.campaign(KEY).unwrap(), Some(plan(4)));
     }
 
@@ -379,9 +437,9 @@ mod tests {
         for key in ["sort", "sor", "sorta"] {
             journal.register(key, &plan(4), 0).unwrap();
         }
-        journal.append("sorta", &row(0)).unwrap();
-        journal.append("sor", &row(0)).unwrap();
-        assert_eq!(journal.rows("sort").unwrap(), []);
+        journal.append("sorta", &written(0)).unwrap();
+        journal.append("sor", &written(0)).unwrap();
+        assert_eq!(journal.blocks("sort").unwrap(), []);
     }
 
     #[test]
@@ -409,42 +467,75 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_were_tampered_with_are_no_figures() {
-        let tampered = |change: fn(&mut BlockRow)| {
+    fn blocks_that_were_tampered_with_are_no_figures() {
+        let tampered = |change: fn(&mut BlockRecord)| {
             let dir = tempfile::tempdir().unwrap();
             let journal = journal(&dir);
             journal.register(KEY, &plan(4), 0).unwrap();
-            let mut row = row(0);
-            change(&mut row);
-            journal.append(KEY, &row).unwrap();
-            journal.rows(KEY).unwrap_err().to_string()
+            let mut block = written(0);
+            change(&mut block);
+            journal.append(KEY, &block).unwrap();
+            journal.blocks(KEY).unwrap_err().to_string()
         };
-        assert!(tampered(|row| row.block = 1).contains("not as written"));
-        assert!(tampered(|row| row.a_first = !row.a_first).contains("not as written"));
-        assert!(tampered(|row| row.b = -1.0).contains("not as written"));
+        assert!(tampered(|block| block.block = 1).contains("not as written"));
+        assert!(tampered(|block| block.slot = 1).contains("not as written"));
+        assert!(tampered(|block| block.runs.reverse()).contains("not as written"));
+        assert!(tampered(|block| block.runs[1].values[0] = -1.0).contains("not as written"));
+        assert!(tampered(|block| block.runs[1].values.clear()).contains("not as written"));
+        assert!(tampered(|block| block.build = 1).contains("not as written"));
+        assert!(tampered(|block| block.runs[0].wall_s = -1.0).contains("not as written"));
+        let heat = |block: &mut BlockRecord| block.invalid = Some(HEAT);
+        assert!(tampered(heat).contains("not as written"), "its plan has no rule");
         // JSON has no infinity, so it is stored as null.
-        assert!(tampered(|row| row.b = f64::INFINITY).contains("cannot be read"));
+        assert!(tampered(|b| b.runs[0].values[0] = f64::INFINITY).contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_block_is_left_out_by_a_rule_and_not_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = journal(&dir);
+        let ruled = Registered { rule: Some(Rule::default()), ..plan(4) };
+        journal.register(KEY, &ruled, 0).unwrap();
+        for index in 0..3 {
+            journal.append(KEY, &left_out(index)).unwrap();
+            let read = journal.blocks(KEY).map_err(|error| error.to_string());
+            match index {
+                2 => assert!(read.unwrap_err().contains("not as written"), "three times"),
+                _ => assert_eq!(read.unwrap().len(), index as usize + 1),
+            }
+        }
     }
 
     #[test]
     fn blocks_without_a_plan_and_plans_of_another_form_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let journal = journal(&dir);
-        journal.append(KEY, &row(0)).unwrap();
-        assert!(journal.rows(KEY).unwrap_err().to_string().contains("without a plan"));
+        journal.append(KEY, &written(0)).unwrap();
+        assert!(journal.blocks(KEY).unwrap_err().to_string().contains("without a plan"));
         let other = Registered { schema: "unlikely/journal/9".into(), ..plan(4) };
         journal.register(KEY, &other, 0).unwrap();
         let error = journal.register(KEY, &plan(4), 0).unwrap_err().to_string();
         assert!(error.contains("unlikely/journal/9"), "{error}");
     }
 
+    #[test]
+    fn what_decides_the_looks_cannot_be_changed_after_one() {
+        let mut sequential = plan(20);
+        sequential.stop = Stop::Sequential;
+        let longer = Registered { blocks: 30, ..sequential.clone() };
+        assert_eq!(sequential.differs(&longer), ["blocks"]);
+        assert_eq!(plan(20).differs(&plan(30)), [""; 0]);
+        assert_eq!(plan(20).differs(&plan(19)), ["blocks"]);
+    }
+
     proptest! {
         #[test]
         fn a_value_is_read_back_to_the_last_bit(bits in 0u64..f64::MAX.to_bits()) {
-            let value = f64::from_bits(bits);
-            let json = serde_json::to_vec(&BlockRow { a: value, ..row(0) }).unwrap();
-            let back: BlockRow = serde_json::from_slice(&json).unwrap();
-            prop_assert_eq!(back.a.to_bits(), bits);
+            let mut block = written(0);
+            block.runs[0].values[0] = f64::from_bits(bits);
+            let json = serde_json::to_vec(&block).unwrap();
+            let back: BlockRecord = serde_json::from_slice(&json).unwrap();
+            prop_assert_eq!(back.runs[0].values[0].to_bits(), bits);
         }
     }
 }

@@ -1,75 +1,235 @@
-//! From the rows of a campaign to what may be claimed of them.
+//! From the units of a campaign to what may be claimed of them.
 //!
 //! A claim needs two witnesses: Student's t interval of the mean log-ratio and the exact rank
-//! interval must both exclude no difference, on the same side. Where only one does, a few blocks
-//! carry the result, and that is said instead of a claim. Nothing is dropped and nothing is
-//! trimmed.
+//! interval must both exclude no difference, on the same side; a strict plan calls the sign test
+//! as a third. Where only one does, a few units carry the result, and that is said instead of a
+//! claim. Nothing is dropped and nothing is trimmed.
+//!
+//! A campaign that may stop early holds every witness to the boundary of its look, and reports the
+//! interval that allows for the looks it could have stopped at.
 
-use crate::report::{ArmSummary, BlockRow, Companion, Direction, Verdict};
-use crate::stats::{PairedT, RankInterval, SignedRank};
+use crate::design::{ALPHA, Design, look_at};
+use crate::report::{ArmSummary, Companion, Direction, Look, UnitOf, Verdict};
+use crate::stats::{Boundaries, ConfidenceSequence, PairedT, RankInterval, SignTest, SignedRank};
 
-/// Blocks below which the rank interval cannot reach 95 %: 2 of 2ⁿ sign patterns are one-sided.
-const CLAIM_BLOCKS_MIN: usize = 6;
+/// Units below which the rank interval cannot reach 95 %: 2 of 2ⁿ sign patterns are one-sided.
+const CLAIM_UNITS_MIN: usize = 6;
 
-/// Everything that the rows say.
+/// The standard normal deviate with four fifths below it.
+const DEVIATE_80: f64 = 0.841_621;
+
+/// By what the units are judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules<'d> {
+    /// Letter of the candidate.
+    pub(crate) arm: char,
+    pub(crate) direction: Direction,
+    pub(crate) margin: Option<f64>,
+    pub(crate) strict: bool,
+    pub(crate) design: &'d Design,
+    pub(crate) unit: UnitOf,
+}
+
+/// Everything that the units say.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Judgement {
     pub(crate) ratio: f64,
+    pub(crate) ratio_unbiased: Option<f64>,
     pub(crate) ci95: [f64; 2],
     pub(crate) p: f64,
     pub(crate) companion: Companion,
+    pub(crate) sign_p: Option<f64>,
+    pub(crate) claim_ci95: [f64; 2],
     pub(crate) mde80_percent: f64,
     pub(crate) verdict: Verdict,
     pub(crate) reason: String,
+    pub(crate) looks: Vec<Look>,
 }
 
-/// Both witnesses, on the scale of log-ratios.
+/// All witnesses, on the scale of log-ratios.
 struct Witnesses {
+    arm: char,
     t: PairedT,
+    /// Interval of the mean, adjusted for the looks.
     t95: [f64; 2],
     t90: [f64; 2],
-    rank95: RankInterval,
+    /// At the confidence that the look demands.
+    rank: RankInterval,
     rank90: RankInterval,
+    /// The sign test's p and the side it sees, if it is called.
+    sign: Option<(f64, i8)>,
+    /// Two-sided p that a witness must reach at this look.
+    p_needed: f64,
+    unit: UnitOf,
 }
 
-/// Judges `rows`; `None` for fewer than two, or values that are not finite and above zero.
-pub(crate) fn judge(
-    rows: &[BlockRow],
-    direction: Direction,
-    margin: Option<f64>,
-) -> Option<Judgement> {
-    let differences: Vec<f64> = rows.iter().map(|row| row.b.ln() - row.a.ln()).collect();
-    let t = PairedT::new(&differences)?;
-    let rank95 = RankInterval::new(&differences, 0.95)?;
-    let rank90 = RankInterval::new(&differences, 0.90)?;
-    let witnesses = Witnesses { t, t95: t.interval(0.95), t90: t.interval(0.90), rank95, rank90 };
-    let (verdict, reason) = witnesses.verdict(direction, margin);
+/// What the primary estimate says after the adjustment for its looks.
+struct Primary {
+    ci: [f64; 2],
+    p: f64,
+    unbiased: Option<f64>,
+}
+
+/// Judges `units`, each a log-ratio; `None` for fewer than two, or values that are not finite.
+pub(crate) fn judge(units: &[f64], rules: Rules<'_>) -> Option<Judgement> {
+    let t = PairedT::new(units)?;
+    let primary = primary(units, t, rules.design);
+    let p_needed = rules.design.p_needed(t.n);
+    let [rank, rank90] = RankInterval::at(units, [1.0 - p_needed, 0.90])?;
+    let sign = rules.strict.then(|| sign_witness(units));
+    let witnesses = Witnesses {
+        arm: rules.arm,
+        t,
+        t95: primary.ci,
+        t90: t.interval(0.90),
+        rank,
+        rank90,
+        sign,
+        p_needed,
+        unit: rules.unit,
+    };
+    let (verdict, reason) = witnesses.verdict(rules.direction, rules.margin);
+    let hull = [primary.ci[0].min(rank.low), primary.ci[1].max(rank.high)];
     Some(Judgement {
         ratio: finite(t.mean.exp()),
-        ci95: witnesses.t95.map(|end| finite(end.exp())),
-        p: t.p(),
+        ratio_unbiased: primary.unbiased.map(|log| finite(log.exp())),
+        ci95: primary.ci.map(|end| finite(end.exp())),
+        p: primary.p,
         companion: Companion {
-            ratio: finite(rank95.estimate.exp()),
-            ci: [rank95.low, rank95.high].map(|end| finite(end.exp())),
-            confidence: rank95.confidence,
-            p: SignedRank::new(&differences).p(),
+            ratio: finite(rank.estimate.exp()),
+            ci: [rank.low, rank.high].map(|end| finite(end.exp())),
+            confidence: rank.confidence,
+            p: SignedRank::new(units).p(),
         },
-        mde80_percent: finite(t.mde80().exp_m1() * 100.0),
+        sign_p: sign.map(|(p, _)| p),
+        claim_ci95: hull.map(|end| finite(end.exp())),
+        mde80_percent: finite(mde80(t, rules.design).exp_m1() * 100.0),
         verdict,
         reason,
+        looks: looks(units, rules, verdict),
     })
+}
+
+/// Whether a campaign of this design that runs into `units` one by one makes a claim: at the
+/// first look that ends it, or after all.
+pub(crate) fn claims_as_run(units: &[f64], rules: Rules<'_>) -> bool {
+    (2..units.len()).any(|seen| stops(&units[..seen], rules)) || claims(units, rules) != 0
+}
+
+/// Whether a campaign that has seen `units`, with more to come, ends here.
+pub(crate) fn stops(units: &[f64], rules: Rules<'_>) -> bool {
+    let seen = u32::try_from(units.len()).unwrap_or(u32::MAX);
+    rules.design.looks_at(seen) && claims(units, rules) != 0
+}
+
+/// The side on which all witnesses see a difference at the look of these units, −1 or 1; 0 where
+/// they do not. The same decision as the verdict's, without its intervals, which take longer.
+pub(crate) fn claims(units: &[f64], rules: Rules<'_>) -> i8 {
+    let Some(t) = PairedT::new(units) else { return 0 };
+    let p_needed = rules.design.p_needed(t.n);
+    let by_t = match rules.design {
+        Design::Fixed | Design::Sequential { .. } if t.p() <= p_needed => side([t.mean; 2]),
+        Design::Open { .. } => side(primary(units, t, rules.design).ci),
+        _ => 0,
+    };
+    // The ranks cost more than the rest.
+    if by_t == 0 || (rules.strict && !confirms(sign_witness(units), p_needed, by_t)) {
+        return 0;
+    }
+    let ranks = RankInterval::new(units, 1.0 - p_needed);
+    if ranks.is_some_and(|ranks| by_rank(&ranks, 1.0 - p_needed) == by_t) { by_t } else { 0 }
+}
+
+fn confirms((p, side): (f64, i8), p_needed: f64, by_t: i8) -> bool {
+    p <= p_needed && side == by_t
+}
+
+fn by_rank(ranks: &RankInterval, needed: f64) -> i8 {
+    // The confidence is a sum of many floats, and 1 minus another one.
+    if ranks.confidence >= needed - 1e-12 { side([ranks.low, ranks.high]) } else { 0 }
+}
+
+/// The looks that a sequential campaign took on its way to these units: at any before the last it
+/// went on.
+fn looks(units: &[f64], rules: Rules<'_>, verdict: Verdict) -> Vec<Look> {
+    let Design::Sequential { units: sizes, boundaries } = rules.design else { return Vec::new() };
+    let claimed = matches!(verdict, Verdict::Faster | Verdict::Slower);
+    let look = |(index, &n): (usize, &u32)| {
+        let t = PairedT::new(units.get(..n as usize)?)?;
+        let crossed = claimed && n as usize == units.len();
+        Some(Look { n, p: t.p(), p_needed: boundaries.nominal_p(index)?, crossed })
+    };
+    sizes.iter().enumerate().map_while(look).collect()
+}
+
+fn primary(units: &[f64], t: PairedT, design: &Design) -> Primary {
+    match design {
+        Design::Fixed => Primary { ci: t.interval(1.0 - ALPHA), p: t.p(), unbiased: None },
+        Design::Sequential { units: looks, boundaries } => {
+            let look = look_at(looks, t.n);
+            let stop = boundaries.mean_at_stop(look, &t, 1.0 - ALPHA);
+            let p = stop.map_or(t.p(), |stop| stop.p);
+            match stop.filter(|_| !passed_over(units, looks, boundaries)) {
+                Some(stop) => Primary { ci: stop.interval, p, unbiased: Some(stop.estimate) },
+                // What holds at every look, wherever it ends, is the boundary itself.
+                None => Primary {
+                    ci: boundaries.repeated_interval(look, &t).unwrap_or(t.interval(1.0)),
+                    p,
+                    unbiased: None,
+                },
+            }
+        }
+        Design::Open { units_max } => {
+            let sequence = ConfidenceSequence::tuned_for(*units_max, ALPHA);
+            let ci = sequence.and_then(|sequence| sequence.interval(&t));
+            Primary {
+                // Too few to say anything: everything is possible.
+                ci: ci.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]),
+                p: sequence.map_or(1.0, |sequence| sequence.p(&t)),
+                unbiased: None,
+            }
+        }
+    }
+}
+
+/// The true log-ratio that 4 of 5 campaigns of as many units would show. A confidence sequence is
+/// wider than Student's interval, and the mean must come that much further.
+fn mde80(t: PairedT, design: &Design) -> f64 {
+    let sequence = match design {
+        Design::Open { units_max } => ConfidenceSequence::tuned_for(*units_max, ALPHA),
+        Design::Fixed | Design::Sequential { .. } => None,
+    };
+    sequence.map_or(t.mde80(), |sequence| {
+        t.sd * sequence.half_width(t.n) + DEVIATE_80 * t.standard_error()
+    })
+}
+
+/// Whether Student's t was beyond the boundary at an earlier look, and the campaign went on because
+/// another witness was not. The inference at a stop takes going on as proof of a small effect, so
+/// it would put the interval far below such an effect.
+fn passed_over(units: &[f64], looks: &[u32], boundaries: &Boundaries) -> bool {
+    let beyond = |(index, &n): (usize, &u32)| {
+        let t = units.get(..n as usize).filter(|seen| seen.len() < units.len());
+        let p = t.and_then(PairedT::new).map(|t| t.p());
+        p.zip(boundaries.nominal_p(index)).is_some_and(|(p, needed)| p <= needed)
+    };
+    looks.iter().enumerate().any(beyond)
+}
+
+fn sign_witness(units: &[f64]) -> (f64, i8) {
+    let test = SignTest::new(units);
+    let side = i8::from(test.positive > test.negative) - i8::from(test.positive < test.negative);
+    (test.p, side)
 }
 
 impl Witnesses {
     fn verdict(&self, direction: Direction, margin: Option<f64>) -> (Verdict, String) {
         let by_t = side(self.t95);
-        let by_rank = if self.rank95.confidence >= 0.95 {
-            side([self.rank95.low, self.rank95.high])
-        } else {
-            0
-        };
+        let by_rank = by_rank(&self.rank, 1.0 - self.p_needed);
         let within = margin.filter(|&margin| self.equivalent(margin));
-        if by_t != 0 && by_t == by_rank {
+        let agreed = by_t != 0 && by_t == by_rank;
+        let signed = self.sign.is_none_or(|sign| confirms(sign, self.p_needed, by_t));
+        if agreed && signed {
             return (better_or_worse(by_t, direction), self.claim(direction, within));
         }
         if let Some(margin) = within {
@@ -82,7 +242,8 @@ impl Witnesses {
             );
             return (Verdict::Equivalent, reason);
         }
-        (Verdict::Inconclusive, self.doubt(by_t, by_rank))
+        let doubt = if agreed { self.unsigned() } else { self.doubt(by_t, by_rank) };
+        (Verdict::Inconclusive, doubt)
     }
 
     /// Both 90 % intervals lie within the margin, taken as a ratio either way.
@@ -100,9 +261,16 @@ impl Witnesses {
             Direction::Lower => "lower",
             Direction::Higher => "higher",
         };
+        let second = if self.sign.is_some() {
+            "the sign test and the rank interval"
+        } else {
+            "the rank interval"
+        };
+        let excludes = if self.sign.is_some() { "exclude" } else { "excludes" };
         let mut reason = format!(
-            "B changes the metric by {} (95 % interval {low} to {high}, n = {}; {which} is better), \
-             and the rank interval excludes no difference as well",
+            "{} changes the metric by {} (95 % interval {low} to {high}, n = {}; {which} is better), \
+             and {second} {excludes} no difference as well",
+            self.arm,
             percent(self.t.mean),
             self.t.n
         );
@@ -113,33 +281,50 @@ impl Witnesses {
         reason
     }
 
-    fn doubt(&self, by_t: i8, by_rank: i8) -> String {
-        let n = self.t.n;
-        if self.t.sd == 0.0 && self.t.mean == 0.0 {
-            return format!("both arms gave the same value in each of {n} blocks");
+    /// Plural of what n counts.
+    fn things(&self) -> &'static str {
+        match self.unit {
+            UnitOf::Block => "blocks",
+            UnitOf::Build => "pairs of builds",
         }
-        if by_t != by_rank && (n as usize) < CLAIM_BLOCKS_MIN {
+    }
+
+    fn unsigned(&self) -> String {
+        format!(
+            "both intervals exclude no difference, but the sign test that this strict plan asks \
+             for does not (p = {:.3}): too few {} lie on one side",
+            self.sign.map_or(1.0, |(p, _)| p),
+            self.things()
+        )
+    }
+
+    fn doubt(&self, by_t: i8, by_rank: i8) -> String {
+        let (n, things) = (self.t.n, self.things());
+        if self.t.sd == 0.0 && self.t.mean == 0.0 {
+            return format!("both arms gave the same value in each of {n} {things}");
+        }
+        if by_t != by_rank && (n as usize) < CLAIM_UNITS_MIN {
             return format!(
-                "Student's t interval excludes no difference, but {n} blocks are too few for the \
-                 rank interval to confirm it: run {CLAIM_BLOCKS_MIN} or more"
+                "Student's t interval excludes no difference, but {n} {things} are too few for \
+                 the rank interval to confirm it: run {CLAIM_UNITS_MIN} or more"
             );
         }
         let [low, high] = self.t95.map(percent);
         match (by_t, by_rank) {
             (0, 0) => format!(
                 "the 95 % interval of the change, {low} to {high}, includes no difference; {n} \
-                 blocks of this noise show an effect of {} in 4 of 5 campaigns, and smaller ones \
-                 less often: run more blocks to see those",
+                 {things} of this noise show an effect of {} in 4 of 5 campaigns, and smaller ones \
+                 less often: plan more to see those",
                 percent(self.t.mde80())
             ),
             (0, _) => format!(
                 "heavy tail: the rank interval excludes no difference, but Student's t interval, \
-                 {low} to {high}, does not, so a few wild blocks hide or make the effect: look \
+                 {low} to {high}, does not, so a few wild {things} hide or make the effect: look \
                  into those rows, quiet the machine and repeat"
             ),
             _ => format!(
                 "heavy tail: Student's t interval, {low} to {high}, excludes no difference, but \
-                 the rank interval does not, so a few wild blocks carry the result: look into \
+                 the rank interval does not, so a few wild {things} carry the result: look into \
                  those rows, quiet the machine and repeat"
             ),
         }
@@ -192,26 +377,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn rows(pairs: impl IntoIterator<Item = (f64, f64)>) -> Vec<BlockRow> {
-        let row = |(block, (a, b))| BlockRow {
-            block,
-            a_first: true,
-            a,
-            b,
-            a_wall_s: 1.0,
-            b_wall_s: 1.0,
-            a_cpu_s: 1.0,
-            b_cpu_s: 1.0,
-            a_max_rss_bytes: 0,
-            b_max_rss_bytes: 0,
-            session: 0,
-        };
-        (0..).zip(pairs).map(row).collect()
+    fn logs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Vec<f64> {
+        pairs.into_iter().map(|(a, b)| b.ln() - a.ln()).collect()
     }
 
     /// A is 100, B is 100 changed by each of `percents`.
-    fn changed_by(percents: &[f64]) -> Vec<BlockRow> {
-        rows(percents.iter().map(|percent| (100.0, 100.0 + percent)))
+    fn changed_by(percents: &[f64]) -> Vec<f64> {
+        logs(percents.iter().map(|percent| (100.0, 100.0 + percent)))
+    }
+
+    const FIXED: Rules<'static> = Rules {
+        arm: 'B',
+        direction: Direction::Lower,
+        margin: None,
+        strict: false,
+        design: &Design::Fixed,
+        unit: UnitOf::Block,
+    };
+
+    /// Judged at one look, all blocks there.
+    fn judge(units: &[f64], direction: Direction, margin: Option<f64>) -> Option<Judgement> {
+        super::judge(units, Rules { direction, margin, ..FIXED })
     }
 
     const CLEAR: [f64; 8] = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.1, 0.9];
@@ -231,7 +417,7 @@ mod tests {
 
     #[test]
     fn the_ratio_is_that_of_geometric_means() {
-        let sample = rows([(1.0, 2.0), (2.0, 2.0), (4.0, 16.0)]);
+        let sample = logs([(1.0, 2.0), (2.0, 2.0), (4.0, 16.0)]);
         let judged = judge(&sample, Direction::Lower, None).unwrap();
         let a = summarise(&[1.0, 2.0, 4.0]).unwrap();
         let b = summarise(&[2.0, 2.0, 16.0]).unwrap();
@@ -313,14 +499,29 @@ mod tests {
 
     #[test]
     fn a_counting_metric_has_no_spread_and_is_judged_all_the_same() {
-        let fewer = judge(&rows([(100.0, 99.0); 6]), Direction::Lower, None).unwrap();
+        let fewer = judge(&logs([(100.0, 99.0); 6]), Direction::Lower, None).unwrap();
         assert_eq!((fewer.verdict, fewer.p), (Verdict::Faster, 0.0));
         assert!((fewer.ci95[0] - 0.99).abs() < 1e-12 && fewer.ci95[0] == fewer.ci95[1]);
-        let same = judge(&rows([(100.0, 100.0); 6]), Direction::Lower, None).unwrap();
+        let same = judge(&logs([(100.0, 100.0); 6]), Direction::Lower, None).unwrap();
         assert_eq!((same.verdict, same.ratio, same.p), (Verdict::Inconclusive, 1.0, 1.0));
         assert!(same.reason.contains("the same value"), "{}", same.reason);
-        let within = judge(&rows([(100.0, 100.0); 6]), Direction::Lower, Some(0.01)).unwrap();
+        let within = judge(&logs([(100.0, 100.0); 6]), Direction::Lower, Some(0.01)).unwrap();
         assert_eq!(within.verdict, Verdict::Equivalent);
+    }
+
+    #[test]
+    fn a_look_that_was_passed_over_does_not_make_the_effect_small() {
+        // At 12 of 20 t and ranks are beyond the boundary, but the strict plan's signs are not.
+        let mut changes = vec![2.0, 2.1, 1.9, 2.2, 1.8, 2.0, 2.1, 1.9, 2.0, 2.1, -0.01, -0.02];
+        let design = Design::sequential(20);
+        let rules = Rules { direction: Direction::Higher, strict: true, design: &design, ..FIXED };
+        assert_eq!(claims(&changed_by(&changes), rules), 0);
+        assert_eq!(claims(&changed_by(&changes), Rules { strict: false, ..rules }), 1);
+        changes.extend([2.0, 1.9, 2.1, 2.0]);
+        let judged = super::judge(&changed_by(&changes), rules).unwrap();
+        assert_eq!(judged.verdict, Verdict::Faster);
+        assert!((judged.ci95[0]..judged.ci95[1]).contains(&judged.ratio), "{judged:?}");
+        assert_eq!(judged.ratio_unbiased, None);
     }
 
     #[test]
@@ -337,10 +538,9 @@ mod tests {
                 2..9,
             ),
         ) {
-            let sample = rows(pairs);
+            let sample = logs(pairs.iter().copied());
             let judged = judge(&sample, Direction::Lower, Some(0.01)).unwrap();
-            let a: Vec<f64> = sample.iter().map(|row| row.a).collect();
-            let b: Vec<f64> = sample.iter().map(|row| row.b).collect();
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
             let arms = [summarise(&a).unwrap(), summarise(&b).unwrap()];
             let figures = [
                 judged.ratio, judged.ci95[0], judged.ci95[1], judged.p, judged.mde80_percent,
@@ -352,11 +552,54 @@ mod tests {
         }
 
         #[test]
+        fn what_ends_a_campaign_is_what_its_report_claims(
+            kinds in prop::collection::vec((0_u8..12, -30_i8..=30), 2..48),
+            effect in prop::sample::select(vec![0.0, 0.1, -0.3, 1.0, 8.0]),
+            (strict, margin, more) in (any::<bool>(), prop::option::of(0.001..0.5), 0_u32..60),
+        ) {
+            // Noise, ties, zeros, spikes, and traces of the opposite.
+            let unit = |&(kind, size): &(u8, i8)| match kind {
+                0 => 0.0,
+                1 => effect / 100.0,
+                2 => 0.02 * f64::from(size),
+                3 | 4 => -1e-5 * effect,
+                _ => (effect + f64::from(size) / 30.0) / 100.0,
+            };
+            let all: Vec<f64> = kinds.iter().map(unit).collect();
+            let units_max = all.len() as u32 + more;
+            for design in [Design::Fixed, Design::sequential(units_max), Design::Open { units_max }]
+            {
+                let rules = Rules { strict, margin, design: &design, ..FIXED };
+                for n in 2..=all.len() {
+                    let last = n == all.len() && (more == 0 || matches!(design, Design::Fixed));
+                    if !last && !design.looks_at(n as u32) {
+                        continue;
+                    }
+                    let judged = super::judge(&all[..n], rules).unwrap();
+                    let claimed = match judged.verdict {
+                        Verdict::Faster => -1,
+                        Verdict::Slower => 1,
+                        Verdict::Equivalent | Verdict::Inconclusive => 0,
+                    };
+                    prop_assert_eq!(claims(&all[..n], rules), claimed, "{:?} {:?}", design, judged);
+                    if claimed != 0 {
+                        let outside = side(judged.ci95.map(f64::ln));
+                        prop_assert_eq!(outside, claimed);
+                        prop_assert_eq!(side(judged.claim_ci95.map(f64::ln)), claimed);
+                        prop_assert!(judged.p <= 0.05 + 1e-9, "{:?}", judged);
+                        let [low, high] = judged.claim_ci95;
+                        prop_assert!((low..=high).contains(&judged.companion.ratio));
+                    }
+                }
+            }
+        }
+
+        #[test]
         fn swapping_the_arms_swaps_the_verdict(
             changes in prop::collection::vec(-3.0f64..4.0, 2..20),
         ) {
             let there = changed_by(&changes);
-            let back = rows(there.iter().map(|row| (row.b, row.a)));
+            let back: Vec<f64> = there.iter().map(|log| -log).collect();
             let opposite = match judge(&there, Direction::Lower, Some(0.01)).unwrap().verdict {
                 Verdict::Faster => Verdict::Slower,
                 Verdict::Slower => Verdict::Faster,

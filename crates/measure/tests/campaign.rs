@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unlikely_measure::{
-    Arm, BenchReport, Direction, MeasureError, Metric, Plan, Progress, Verdict, kept_rows, run,
+    Arm, BenchReport, Build, Direction, MeasureError, Metric, Plan, Progress, Stop, UnitOf,
+    Verdict, kept_blocks, leader, run,
 };
 
 /// A folder with a journal, and commands that log each of their runs.
@@ -25,20 +26,26 @@ impl Bench {
 
     fn arm(&self, command: &str) -> Arm {
         let command = format!("echo x >>runs; {command}");
-        Arm { command, dir: self.dir.path().to_owned(), env: vec![] }
+        Arm::new(command, self.dir.path())
     }
 
     fn plan(&self, a: &str, b: &str, blocks: u32) -> Plan {
         let pattern = r"v=(\S+)".to_owned();
         Plan {
-            a: self.arm(a),
-            b: self.arm(b),
-            metric: Metric::Regex { pattern, direction: Direction::Lower, unit: "ops".to_owned() },
+            arms: vec![self.arm(a), self.arm(b)],
+            metrics: vec![Metric::Regex {
+                pattern,
+                direction: Direction::Lower,
+                unit: "ops".to_owned(),
+            }],
             blocks,
+            stop: Stop::Fixed,
             warmups: 0,
             seed: 3,
             timeout: Duration::from_secs(60),
             equivalence_margin: None,
+            strict: false,
+            rule: None,
         }
     }
 
@@ -77,7 +84,7 @@ fn a_campaign_ends_in_a_verdict_with_its_evidence() {
 #[test]
 fn time_is_the_metric_where_none_is_printed() {
     let bench = Bench::new();
-    let plan = Plan { metric: Metric::Time, ..bench.plan("true", "true", 2) };
+    let plan = Plan { metrics: vec![Metric::Time], ..bench.plan("true", "true", 2) };
     let report = bench.run(&plan).unwrap();
     assert_eq!((report.metric.as_str(), report.unit.as_str()), ("time", "s"));
     assert!(report.rows.iter().all(|row| row.a == row.a_wall_s && row.b == row.b_wall_s));
@@ -105,8 +112,8 @@ fn the_printed_form_has_the_agreed_keys_and_no_nulls_for_figures() {
 fn the_order_of_runs_is_the_one_that_the_rows_tell() {
     let bench = Bench::new();
     let mut plan = bench.plan("", "", 8);
-    plan.a.command = "printf A >>order; echo v=1".into();
-    plan.b.command = "printf B >>order; echo v=1".into();
+    plan.arms[0].command = "printf A >>order; echo v=1".into();
+    plan.arms[1].command = "printf B >>order; echo v=1".into();
     let report = bench.run(&plan).unwrap();
     let told: String =
         report.rows.iter().map(|row| if row.a_first { "AB" } else { "BA" }).collect();
@@ -130,19 +137,19 @@ fn warmups_come_before_each_sitting_and_are_not_kept() {
     let fragile = "test $(wc -l <runs) -ne 8 && echo v=$$";
     let plan = Plan { warmups: 2, ..bench.plan(fragile, fragile, 3) };
     assert!(matches!(bench.run(&plan), Err(MeasureError::Failed { .. })));
-    assert_eq!((bench.runs(), kept_rows(&bench.journal(), "sort").unwrap().len()), (8, 1));
-    let kept = kept_rows(&bench.journal(), "sort").unwrap();
+    assert_eq!((bench.runs(), kept_blocks(&bench.journal(), "sort").unwrap().len()), (8, 1));
+    let kept = kept_blocks(&bench.journal(), "sort").unwrap();
     let mut told = Vec::new();
     let report = run(&plan, &bench.journal(), "sort", &mut |progress| told.push(progress)).unwrap();
     // 4 warm-ups again, and the two blocks that were not there.
     assert_eq!(bench.runs(), 8 + 4 + 4);
-    assert_eq!(report.rows[..1], kept);
+    assert_eq!(report.rows[0].a, kept[0].run(0).unwrap().values[0]);
     let sessions: Vec<u32> = report.rows.iter().map(|row| row.session).collect();
     assert_eq!(sessions, [0, 1, 1]);
     assert!(report.n_counts.contains("2 sitting"), "{}", report.n_counts);
     assert_eq!(told[0], Progress::Resumed { blocks: 1, of: 3 });
     assert_eq!(told[2], Progress::Warmup { done: 2, of: 2 });
-    assert!(matches!(&told[4], Progress::Block { row, of: 3 } if row.block == 2));
+    assert!(matches!(&told[4], Progress::Block { block, of: 3 } if block.block == 2));
 }
 
 #[test]
@@ -157,19 +164,24 @@ fn another_plan_under_the_same_key_is_refused_and_says_what_differs() {
         assert!(matches!(error, MeasureError::PlanDiffers { .. }), "{error}");
         error.to_string()
     };
-    assert!(refused(&|p| p.b.command += " ").contains("command of B"));
-    assert!(refused(&|p| p.a.env.push(("X".into(), "1".into()))).contains("environment of A"));
-    assert!(refused(&|p| p.metric = Metric::Time).contains("metric"));
+    assert!(refused(&|p| p.arms[1].command += " ").contains("command of B"));
+    assert!(
+        refused(&|p| {
+            p.arms[0].builds[0].env.push(("X".into(), "1".into()));
+        })
+        .contains("environment of A")
+    );
+    assert!(refused(&|p| p.metrics = vec![Metric::Time]).contains("metrics"));
     assert!(refused(&|p| p.seed += 1).contains("seed"));
     assert!(refused(&|p| p.equivalence_margin = Some(0.01)).contains("equivalence margin"));
     assert!(refused(&|p| p.blocks = 3).contains("blocks"));
-    assert!(refused(&|p| p.warmups = 1).contains("start a new key"));
+    assert!(refused(&|p| p.warmups = 1).contains("in a journal of its own"));
     // Nothing of that ran, and another key takes what this one refuses.
     assert_eq!(bench.runs(), 8);
     let other = Plan { seed: 9, ..plan.clone() };
     run(&other, &bench.journal(), "search", &mut |_| {}).unwrap();
-    assert_eq!(kept_rows(&bench.journal(), "sort").unwrap().len(), 4);
-    assert_eq!(kept_rows(&bench.journal(), "search").unwrap().len(), 4);
+    assert_eq!(kept_blocks(&bench.journal(), "sort").unwrap().len(), 4);
+    assert_eq!(kept_blocks(&bench.journal(), "search").unwrap().len(), 4);
 }
 
 #[test]
@@ -198,7 +210,7 @@ fn a_journal_in_use_is_refused_by_name() {
     let mut refusals = Vec::new();
     let journal = bench.journal();
     let second = &mut |progress| {
-        if matches!(progress, Progress::Block { row, .. } if row.block == 0) {
+        if matches!(progress, Progress::Block { block, .. } if block.block == 0) {
             refusals.push(run(&plan, &journal, "other", &mut |_| {}).unwrap_err());
         }
     };
@@ -237,5 +249,115 @@ fn a_journal_in_a_missing_folder_is_named_before_anything_runs() {
     let journal = bench.dir.path().join("missing/journal.redb");
     let error = run(&plan, &journal, "sort", &mut |_| {}).unwrap_err();
     assert!(matches!(error, MeasureError::JournalCreate { .. }), "{error}");
-    assert_eq!((bench.runs(), kept_rows(&journal, "sort").unwrap().len()), (0, 0));
+    assert_eq!((bench.runs(), kept_blocks(&journal, "sort").unwrap().len()), (0, 0));
+}
+
+#[test]
+fn a_clear_difference_ends_a_sequential_campaign_early() {
+    let bench = Bench::new();
+    // Values scatter a little, so that neither interval is a point.
+    let scatter = |base: u32| format!("n=$(wc -l <runs); echo v=$(({base} + n % 3))");
+    let plan = Plan { stop: Stop::Sequential, ..bench.plan(&scatter(2000), &scatter(1000), 40) };
+    let report = bench.run(&plan).unwrap();
+    assert_eq!(report.verdict, Verdict::Faster, "{}", report.reason);
+    assert!(report.blocks < 40 && report.ending.early, "{} blocks", report.blocks);
+    let last = report.ending.looks.last().unwrap();
+    assert_eq!((last.n, last.crossed), (report.blocks, true));
+    assert!(report.ending.looks.iter().rev().skip(1).all(|look| !look.crossed));
+    // It is over: the same plan again runs nothing.
+    let runs = bench.runs();
+    assert_eq!(bench.run(&plan).unwrap(), report);
+    assert_eq!(bench.runs(), runs);
+    let longer = Plan { blocks: 50, ..plan };
+    assert!(bench.run(&longer).unwrap_err().to_string().contains("blocks differ"));
+}
+
+#[test]
+fn no_difference_runs_a_sequential_campaign_to_its_end() {
+    let bench = Bench::new();
+    let plan = Plan { stop: Stop::Sequential, ..bench.plan("echo v=100", "echo v=100", 10) };
+    let report = bench.run(&plan).unwrap();
+    // Ranks of 2, 4 and 6 blocks could not claim what the boundary asks for there.
+    let looks: Vec<u32> = report.ending.looks.iter().map(|look| look.n).collect();
+    assert_eq!((report.blocks, report.ending.early, looks), (10, false, vec![8, 10]));
+}
+
+#[test]
+fn with_several_builds_n_counts_the_builds() {
+    let bench = Bench::new();
+    let mut plan = bench.plan("echo v=$((100 + LUCK))", "echo v=$((100 + LUCK))", 12);
+    for (arm, luck) in plan.arms.iter_mut().zip([[0, 4, 0, 4, 0, 4], [4, 0, 4, 0, 4, 0]]) {
+        let build = arm.builds.remove(0);
+        arm.builds = luck
+            .map(|luck| Build { env: vec![("LUCK".into(), luck.to_string())], ..build.clone() })
+            .to_vec();
+    }
+    let report = bench.run(&plan).unwrap();
+    assert_eq!((report.blocks, report.n, report.n_unit), (12, 6, UnitOf::Build));
+    let builds: Vec<u32> = report.rows.iter().map(|row| row.build).collect();
+    assert_eq!(builds, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+    // Each build is as different as can be, and their mean is not.
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    assert!((report.ratio - 1.0).abs() < 1e-12);
+    let layer = |name: &str| report.layers.iter().find(|layer| layer.name == name).unwrap();
+    assert!(layer("build").sd_percent.unwrap() > 3.0, "{:?}", report.layers);
+    assert!(layer("process").sd_percent.unwrap() < 1e-9, "{:?}", report.layers);
+    assert!(report.n_counts.contains("6 pairs of salted builds"), "{}", report.n_counts);
+}
+
+#[test]
+fn several_arms_share_a_baseline_and_their_claims_are_adjusted() {
+    let bench = Bench::new();
+    let mut plan = bench.plan("echo v=1000", "echo v=1000", 8);
+    plan.arms.push(bench.arm("echo v=$((900 + $$ % 2))"));
+    plan.arms.push(bench.arm("echo v=$((950 + $$ % 2))"));
+    let report = bench.run(&plan).unwrap();
+    assert_eq!(bench.runs(), 8 * 4);
+    let arms: Vec<(char, Verdict)> =
+        std::iter::once(&report).chain(&report.others).map(|one| (one.arm, one.verdict)).collect();
+    let faster = Verdict::Faster;
+    assert_eq!(arms, [('B', Verdict::Inconclusive), ('C', faster), ('D', faster)]);
+    assert!(report.others.iter().all(|one| one.family.unwrap().size == 3));
+    assert_eq!(leader(&report).unwrap().arm, 'C');
+}
+
+#[test]
+fn other_metrics_of_the_same_runs_are_explored() {
+    let bench = Bench::new();
+    let mut plan = bench.plan("echo v=1000", "echo v=900", 6);
+    plan.metrics.push(Metric::Time);
+    let report = bench.run(&plan).unwrap();
+    assert_eq!(bench.runs(), 12);
+    assert_eq!(report.verdict, Verdict::Faster);
+    assert_eq!(report.others.len(), 1);
+    let time = &report.others[0];
+    assert_eq!((time.metric.as_str(), time.arm), ("time", 'B'));
+    assert!(time.rows.iter().all(|row| row.a == row.a_wall_s));
+}
+
+#[test]
+fn the_environment_is_as_long_for_one_arm_as_for_the_other_and_changes_between_blocks() {
+    let bench = Bench::new();
+    let length = r#"echo v=$((1 + ${#UNLIKELY_PADDING}))"#;
+    let report = bench.run(&bench.plan(length, length, 8)).unwrap();
+    assert!(report.rows.iter().all(|row| row.a == row.b));
+    let mut lengths: Vec<f64> = report.rows.iter().map(|row| row.a).collect();
+    lengths.dedup();
+    assert!(lengths.len() > 4, "{lengths:?}");
+}
+
+#[test]
+fn a_strict_plan_asks_the_sign_test_too() {
+    let bench = Bench::new();
+    // A single run below and the rest above: both intervals are clear, signs are 7 of 8.
+    let a = "echo v=1000";
+    let b = "n=$(wc -l <runs); test $n -le 2 && echo v=999 || echo v=$((1100 + n))";
+    let plan = bench.plan(a, b, 8);
+    let strict = Plan { strict: true, ..plan.clone() };
+    let lenient = run(&plan, &bench.journal(), "lenient", &mut |_| {}).unwrap();
+    fs::remove_file(bench.dir.path().join("runs")).unwrap();
+    let strict = run(&strict, &bench.journal(), "strict", &mut |_| {}).unwrap();
+    assert_eq!((lenient.sign_p, lenient.verdict), (None, Verdict::Slower));
+    assert_eq!(strict.verdict, Verdict::Inconclusive, "{}", strict.reason);
+    assert!((strict.sign_p.unwrap() - 0.070_312_5).abs() < 1e-12);
 }

@@ -17,12 +17,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use unlikely_measure::{Arm, BlockRow, Direction, Metric, Plan, kept_rows, run};
+use unlikely_measure::{Arm, BlockRecord, Build, Direction, Metric, Plan, Stop, kept_blocks, run};
 
 const FOLDER: &str = "UNLIKELY_KILL_TEST_FOLDER";
 const COMMAND: &str = "UNLIKELY_KILL_TEST_COMMAND";
-const BLOCKS: u32 = 600;
-const KILLS: usize = 25;
+const BLOCKS: u32 = 4000;
+const KILLS: usize = 100;
 
 /// Each run has a value of its own, so a block that ran again would not look the same; and each
 /// leaves a line, so every kept value can be traced to one run.
@@ -31,19 +31,24 @@ const TRACED: &str = "echo $ARM $$ >>runs; echo v=$$";
 fn plan(dir: &Path, command: &str) -> Plan {
     let arm = |name: &str| Arm {
         command: command.to_owned(),
-        dir: dir.to_owned(),
-        env: vec![("ARM".to_owned(), name.to_owned())],
+        builds: vec![Build { dir: dir.to_owned(), env: vec![("ARM".to_owned(), name.to_owned())] }],
     };
     let pattern = r"v=(\d+)".to_owned();
     Plan {
-        a: arm("a"),
-        b: arm("b"),
-        metric: Metric::Regex { pattern, direction: Direction::Higher, unit: "id".to_owned() },
+        arms: vec![arm("a"), arm("b")],
+        metrics: vec![Metric::Regex {
+            pattern,
+            direction: Direction::Higher,
+            unit: "id".to_owned(),
+        }],
         blocks: BLOCKS,
+        stop: Stop::Fixed,
         warmups: 1,
         seed: 5,
         timeout: Duration::from_secs(60),
         equivalence_margin: None,
+        strict: false,
+        rule: None,
     }
 }
 
@@ -70,7 +75,7 @@ fn spawn_campaign(dir: &Path, command: &str) -> Child {
 }
 
 /// Rows are numbered without a gap, and those known before are the same to the last bit.
-fn check_kept(before: &[BlockRow], now: &[BlockRow]) {
+fn check_kept(before: &[BlockRecord], now: &[BlockRecord]) {
     assert!(now.len() >= before.len(), "{} of {} rows are lost", before.len(), now.len());
     assert_eq!(&now[..before.len()], before);
     for (row, block) in now.iter().zip(0..) {
@@ -89,14 +94,14 @@ fn no_kill_loses_a_block_or_repeats_one() {
         // From the first microseconds on, so that laying the journal and reopening it are hit too.
         std::thread::sleep(Duration::from_micros(u64::from(rng.next_u32() % 40_000)));
         campaign.kill().unwrap();
-        killed += u32::from(campaign.wait().unwrap().signal() == Some(9));
-        let now = kept_rows(&journal(dir.path()), "kill").unwrap();
+        killed += usize::from(campaign.wait().unwrap().signal() == Some(9));
+        let now = kept_blocks(&journal(dir.path()), "kill").unwrap();
         check_kept(&rows, &now);
         rows = now;
     }
-    assert!(killed > 0, "every campaign was over before it could be killed");
+    assert_eq!(killed, KILLS, "some campaigns were over before they could be killed");
     assert!(spawn_campaign(dir.path(), TRACED).wait().unwrap().success());
-    let finished = kept_rows(&journal(dir.path()), "kill").unwrap();
+    let finished = kept_blocks(&journal(dir.path()), "kill").unwrap();
     check_kept(&rows, &finished);
     assert_eq!(finished.len(), BLOCKS as usize);
     check_traced(dir.path(), &finished);
@@ -104,14 +109,15 @@ fn no_kill_loses_a_block_or_repeats_one() {
 
 /// Every kept value is that of exactly one run of its own arm. (Ids may come round again in
 /// theory; among so few runs they do not.)
-fn check_traced(dir: &Path, rows: &[BlockRow]) {
+fn check_traced(dir: &Path, rows: &[BlockRecord]) {
     let log = fs::read_to_string(dir.join("runs")).unwrap();
     let mut runs: HashMap<String, u32> = HashMap::new();
     for line in log.lines() {
         *runs.entry(line.to_owned()).or_default() += 1;
     }
     for row in rows {
-        for run in [format!("a {}", row.a), format!("b {}", row.b)] {
+        for (arm, name) in [(0, "a"), (1, "b")] {
+            let run = format!("{name} {}", row.run(arm).unwrap().values[0]);
             assert_eq!(runs.remove(&run), Some(1), "{run} of block {}", row.block);
         }
     }

@@ -5,11 +5,12 @@
 //! gained it says so. A person adds the trailers.
 
 use unlikely_advise::Candidate;
+use unlikely_measure::UnitOf;
 
 use crate::evidence::{Evidence, Fate, SiteEvidence, WorkloadBench};
 use crate::facts::{
-    better, candidate, code_summary, condition, fate, function, gain_sentence, hint, kept, machine,
-    metric, place, rare, ratio_with_interval, run_time, stressor_only, verdict, workload,
+    better, candidate, code_summary, condition, dose, fate, function, gain_sentence, hint, kept,
+    machine, metric, place, rare, ratio_with_interval, run_time, stressor_only, verdict, workload,
 };
 use crate::figures::{arms, bytes_change, count, counted, duration, sd};
 use crate::text::{ascii, clip, clip_middle, columns, left, named, prose, right, wrap};
@@ -178,9 +179,25 @@ fn measured(body: &mut Body, one: &WorkloadBench) {
     let shown = ascii(&ratio_with_interval(report));
     body.line(&format!("  change:        {shown}, {}", verdict(report.verdict)));
     let time = run_time(report).unwrap_or_else(|| format!("{} known", duration(f64::NAN)));
-    let n = ascii(&format!("{} × {time} of each build", report.blocks));
+    let n = ascii(&match report.n_unit {
+        UnitOf::Block => format!("{} × {time} of each build", report.blocks),
+        UnitOf::Build => {
+            format!("{} × {time} of each, {} of builds", report.blocks, counted(report.n, "pair"))
+        }
+    });
     body.line(&format!("  runs:          {n}, paired, random order"));
+    if report.n_unit == UnitOf::Build {
+        body.line("                 (each pair of builds has another layout)");
+    }
+    if report.ending.early {
+        body.line("                 (ended early, at a look that was planned)");
+    }
     body.end();
+    if one.is_suspicious()
+        && let Some(text) = dose(one)
+    {
+        body.paragraph(&ascii(&text));
+    }
 }
 
 /// The siblings that were considered.

@@ -5,6 +5,8 @@ use unlikely_advise::Scan;
 use unlikely_codegen::CodeDelta;
 use unlikely_measure::BenchReport;
 
+use crate::dose::Dose;
+
 /// Schema name of [`Evidence`].
 pub const SCHEMA: &str = "unlikely/evidence/1";
 
@@ -112,6 +114,17 @@ pub struct WorkloadBench {
     pub class: String,
     /// The campaign's outcome.
     pub report: BenchReport,
+    /// Whether the hints can explain it, where that can be told.
+    #[serde(default)]
+    pub dose: Option<Dose>,
+}
+
+impl WorkloadBench {
+    /// Whether the effect is larger than the hints can explain.
+    #[must_use]
+    pub fn is_suspicious(&self) -> bool {
+        self.dose.is_some_and(|dose| dose.suspicious)
+    }
 }
 
 /// What a run says in the end.

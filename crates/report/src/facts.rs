@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use unlikely_advise::{AuditVerdict, Candidate, Polarity, Scan, SiteVerdict, WorkloadCount};
 use unlikely_codegen::{CodeDelta, SizePair, TakenPair};
-use unlikely_measure::{BenchReport, Direction, Provenance, Verdict};
+use unlikely_measure::{BenchReport, BlockRow, Direction, Provenance, UnitOf, Verdict};
 use unlikely_profile::Severity;
 
+use crate::dose::CYCLES_MAX;
 use crate::evidence::{Evidence, Fate, Outcome, SiteEvidence, WorkloadBench};
 use crate::figures::{
-    bytes_change, count, counted, duration, percent, ratio, ratio_of, relative, share, size_percent,
+    bytes_change, count, counted, decimal, duration, percent, ratio, ratio_of, relative, rough,
+    share, size_percent,
 };
 use crate::text::{NBSP, named};
 
@@ -261,6 +263,17 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// What the campaigns warn of, each once.
+pub(crate) fn warnings(bench: &[WorkloadBench]) -> Vec<&str> {
+    let mut seen = Vec::new();
+    for warning in bench.iter().flat_map(|one| &one.report.provenance.warnings) {
+        if !seen.contains(&warning.as_str()) {
+            seen.push(warning.as_str());
+        }
+    }
+    seen
+}
+
 /// `1 error, 2 warnings, 3 notes`; `none` where there is nothing.
 pub(crate) fn diagnostic_counts(scan: &Scan) -> String {
     let parts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
@@ -283,9 +296,37 @@ pub(crate) fn verdict_counts(scan: &Scan) -> Vec<(SiteVerdict, u64)> {
     counts
 }
 
-/// `20 blocks (one run of each build)`: n, and what it counts.
-pub(crate) fn blocks(report: &BenchReport) -> String {
-    format!("{} (one run of each build)", counted(report.blocks, "block"))
+/// `20 blocks (one run of each build)` or `8 pairs of builds (24 blocks)`: n, and what it counts.
+pub(crate) fn units(report: &BenchReport) -> String {
+    let blocks = counted(report.blocks, "block");
+    match report.n_unit {
+        UnitOf::Block => format!("{blocks} (one run of each build)"),
+        UnitOf::Build => format!("{} of builds ({blocks})", counted(report.n, "pair")),
+    }
+}
+
+/// Whether the hints can explain the effect, where that can be told.
+pub(crate) fn dose(one: &WorkloadBench) -> Option<String> {
+    let dose = one.dose?;
+    if !dose.follows {
+        let text = "dose: not to be told, as the CPU time of a run did not change as the metric \
+                    did (a workload of a fixed time, or one that waits)";
+        return Some(text.to_owned());
+    }
+    let [low, high] = dose.cycles_ci95.map(|cycles| decimal(cycles, 1));
+    let each = format!(
+        "{low} to {high} cycles saved each time one of the {} is executed ({} a run)",
+        counted(dose.sites, "hinted condition"),
+        rough(dose.executions as f64)
+    );
+    Some(if dose.suspicious {
+        format!(
+            "suspicious: the effect is larger than the hint can explain: {each}, and a hint \
+             is worth {CYCLES_MAX} at the very most; look for another cause (layout, machine)"
+        )
+    } else {
+        format!("dose: {each}, which hints can do")
+    })
 }
 
 /// Which way the metric improves, in words.
@@ -340,7 +381,7 @@ pub(crate) fn detectable(report: &BenchReport) -> Option<String> {
 pub(crate) fn companion(report: &BenchReport) -> Option<String> {
     let companion = report.companion;
     let coverage = size_percent(companion.confidence * 100.0)?;
-    let shown = ratio_of(companion.ratio, companion.ci, report.blocks);
+    let shown = ratio_of(companion.ratio, companion.ci, report.n);
     let interval = shown.interval?;
     Some(format!("{} ({coverage} CI {interval}, Hodges–Lehmann)", shown.change))
 }
@@ -358,10 +399,15 @@ pub(crate) fn machine(provenance: &Provenance) -> String {
 /// The median wall time of one run, both arms together.
 pub(crate) fn run_time(report: &BenchReport) -> Option<String> {
     let mut walls: Vec<f64> =
-        report.rows.iter().flat_map(|row| [row.a_wall_s, row.b_wall_s]).collect();
+        valid_rows(report).flat_map(|row| [row.a_wall_s, row.b_wall_s]).collect();
     walls.retain(|wall| wall.is_finite() && *wall > 0.0);
     walls.sort_by(f64::total_cmp);
     walls.get(walls.len() / 2).map(|median| duration(*median))
+}
+
+/// The blocks that figures are made of.
+pub(crate) fn valid_rows(report: &BenchReport) -> impl Iterator<Item = &BlockRow> {
+    report.rows.iter().filter(|row| row.invalid.is_none())
 }
 
 /// The workloads with this verdict.
@@ -418,7 +464,7 @@ mod tests {
 
     fn bench(class: &str, effect_percent: f64) -> WorkloadBench {
         let report = campaign(20, 1.0, effect_percent, 0.2);
-        WorkloadBench { workload: "w".into(), class: class.into(), report }
+        WorkloadBench { workload: "w".into(), class: class.into(), report, dose: None }
     }
 
     #[test]

@@ -256,7 +256,7 @@ pub(crate) fn percent(ratio: f64) -> Option<f64> {
 
 /// The report's ratio in percent, rounded at the place that its interval supports.
 pub(crate) fn ratio(report: &BenchReport) -> Ratio {
-    ratio_of(report.ratio, report.ci95, report.blocks)
+    ratio_of(report.ratio, report.ci95, report.n)
 }
 
 /// A ratio in percent, rounded at the place that its interval over `blocks` blocks supports.

@@ -98,7 +98,7 @@ fn a_bound_off_zero_does_not_read_as_zero() {
 #[test]
 fn one_block_has_no_interval() {
     let mut report = with_ratio(0.99, 0.5, 2.0);
-    report.blocks = 1;
+    report.n = 1;
     let shown = ratio(&report);
     assert!(shown.interval.is_none());
     assert_eq!(plain(&shown.change), "-1.0 %");

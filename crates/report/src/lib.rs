@@ -6,6 +6,7 @@
 //! overrides. No number has more digits than its data hold.
 
 mod commit;
+mod dose;
 mod evidence;
 mod facts;
 mod figures;
@@ -13,18 +14,29 @@ mod html;
 mod json;
 mod screen;
 mod terminal;
+mod terminal_aa;
+mod terminal_audit;
 mod terminal_bench;
+mod terminal_count;
+mod terminal_pilot;
+mod terminal_samples;
 mod terminal_scan;
 mod text;
 
 pub use commit::{commit_message, site_commit_message};
+pub use dose::{CYCLES_MAX, Dose};
 pub use evidence::{
     Collector, Evidence, ExcerptLine, Fate, Outcome, SCHEMA, SiteEvidence, WorkloadBench,
 };
 pub use html::html;
 pub use json::json;
 pub use terminal::terminal;
+pub use terminal_aa::aa_terminal;
+pub use terminal_audit::audit_terminal;
 pub use terminal_bench::bench_terminal;
+pub use terminal_count::count_terminal;
+pub use terminal_pilot::pilot_terminal;
+pub use terminal_samples::samples_terminal;
 pub use terminal_scan::scan_terminal;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The summary of a run for terminals.
 
-use unlikely_measure::Verdict;
+use unlikely_measure::{UnitOf, Verdict};
 use unlikely_profile::Severity;
 
 use crate::evidence::{Evidence, Fate, Outcome, SiteEvidence, WorkloadBench};
 use crate::facts::{
-    blocks, candidate, code_summary, condition, diagnostic_counts, fate, fates, function,
-    gain_sentence, hint, machine, outcome, place, rare_of, stressor_only, verdict, workload,
-    workloads,
+    candidate, code_summary, condition, diagnostic_counts, dose, fate, fates, function,
+    gain_sentence, hint, machine, outcome, place, rare_of, stressor_only, units, verdict, warnings,
+    workload, workloads,
 };
 use crate::figures::{arms, bytes_change, counted, ratio};
 use crate::screen::{Align, Screen, Tone};
@@ -147,11 +147,11 @@ pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
 
 fn benches(screen: &mut Screen, title: &str, bench: &[WorkloadBench]) {
     let Some(first) = bench.first() else { return };
-    let same_n = bench.iter().all(|one| one.report.blocks == first.report.blocks);
-    let n = if same_n {
-        format!("n = {}", blocks(&first.report))
-    } else {
-        "n counts blocks (one run of each build)".to_owned()
+    let same_n = bench.iter().all(|one| units(&one.report) == units(&first.report));
+    let n = match first.report.n_unit {
+        _ if same_n => format!("n = {}", units(&first.report)),
+        UnitOf::Block => "n counts blocks (one run of each build)".to_owned(),
+        UnitOf::Build => "n counts pairs of salted builds".to_owned(),
     };
     screen.heading(title, &n);
     let mut head = vec![
@@ -166,7 +166,7 @@ fn benches(screen: &mut Screen, title: &str, bench: &[WorkloadBench]) {
     if !same_n {
         head.push(("n", Align::Right));
         for (row, one) in rows.iter_mut().zip(bench) {
-            row.push((one.report.blocks.to_string(), Tone::Plain));
+            row.push((one.report.n.to_string(), Tone::Plain));
         }
     }
     screen.table(&head, &rows);
@@ -174,6 +174,13 @@ fn benches(screen: &mut Screen, title: &str, bench: &[WorkloadBench]) {
         let name = clip_middle(&workload(one), 40);
         let why = format!("{name}: {}", prose(&one.report.reason));
         screen.paragraph(Tone::Faint, &why, "  ", "    ");
+        if let Some(text) = dose(one) {
+            let tone = if one.is_suspicious() { Tone::Warn } else { Tone::Faint };
+            screen.paragraph(tone, &text, "    ", "      ");
+        }
+    }
+    for warning in warnings(bench) {
+        screen.paragraph(Tone::Warn, &format!("warning: {}", prose(warning)), "  ", "    ");
     }
 }
 

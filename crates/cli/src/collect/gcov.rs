@@ -50,6 +50,7 @@ impl Gcov {
             compiler: gcc.path.clone(),
             compile_flags: COMPILE.map(str::to_owned).to_vec(),
             link_flags: LINK.map(str::to_owned).to_vec(),
+            salt: 0,
         };
         let gcov = gcov_of(&gcc.path)?;
         let mut this = Self { build, gcov, probed: Vec::new() };

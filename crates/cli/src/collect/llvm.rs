@@ -42,6 +42,7 @@ impl LlvmCov {
             compiler: tools.clang.path.clone(),
             compile_flags: COMPILE.map(str::to_owned).to_vec(),
             link_flags: LINK.map(str::to_owned).to_vec(),
+            salt: 0,
         };
         tree::copy(&project.dir, &build.tree)?;
         build.build(project)?;

@@ -39,6 +39,7 @@ pub(crate) fn plain_build(project: &Project, name: &str, compiler: &Tool) -> Pri
         compiler: compiler.path.clone(),
         compile_flags: Vec::new(),
         link_flags: Vec::new(),
+        salt: 0,
     }
 }
 

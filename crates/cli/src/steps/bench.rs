@@ -7,24 +7,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use object::{Object, ObjectSection, SectionKind};
-use serde::{Deserialize, Serialize};
-use unlikely_measure::{Arm, MeasureError, Plan, Progress};
-use unlikely_report::{Fate, WorkloadBench};
+use unlikely_measure::machine::Rule;
+use unlikely_measure::{Arm, BenchReport, Build, MeasureError, Plan, Progress};
+use unlikely_report::WorkloadBench;
 use walkdir::WalkDir;
 
-use super::baseline::{Baseline, plain_build};
-use super::check::Checked;
-use super::patch::{Patches, edited};
+use super::arms::{Arms, Source};
 use crate::config::{self, Workload};
 use crate::exit::{Exit, fail};
 use crate::progress::stage;
 use crate::project::Project;
-use crate::tree;
-use crate::verbs::scan::Scanned;
 
 /// Name of the journal of all campaigns.
 const JOURNAL: &str = "journal.redb";
-const ARM_B: &str = "arm-b.json";
 
 /// What was measured.
 #[derive(Debug, Default)]
@@ -34,25 +29,13 @@ pub(crate) struct Measured {
     pub(crate) text_bytes: Option<(u64, u64)>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    fingerprint: String,
-}
-
 /// Runs what is left of every workload's campaign.
-pub(crate) fn bench(
-    project: &Project,
-    scanned: &Scanned,
-    baseline: &Baseline,
-    checked: &[Checked],
-    patches: &Patches,
-) -> anyhow::Result<Measured> {
+pub(crate) fn bench(source: Source<'_>) -> anyhow::Result<Measured> {
+    let Source { project, baseline, patches, .. } = source;
     if patches.combined.is_empty() {
         return Ok(Measured::default());
     }
-    build_arm_b(project, scanned, baseline, checked, patches)?;
-    let trees = [baseline.build.tree.clone(), project.state("arm-b")];
-    let [before, after] = trees.each_ref().map(|tree| texts(tree));
+    let [before, after] = [&baseline.build.tree, &source.patched()?].map(|tree| texts(tree));
     // The baseline's tree may hold test programs besides; only what both have is compared.
     let both = before.iter().filter_map(|(path, a)| Some((a, after.get(path)?)));
     let sum = both.clone().fold((0, 0), |(a, b), (x, y)| (a + x.bytes, b + y.bytes));
@@ -61,38 +44,53 @@ pub(crate) fn bench(
         // Nothing that runs differs (the linker folded it): there is nothing to measure.
         return Ok(Measured { bench: Vec::new(), text_bytes });
     }
+    let arms = source.arms(project.config.bench.builds)?;
     let mut bench = Vec::new();
     for workload in project.config.workloads(&project.dir)? {
-        let config = project.config.bench;
-        let arm = |dir: &Path| Arm {
-            command: workload.command.clone(),
-            dir: dir.to_owned(),
-            env: Vec::new(),
-        };
-        let key = key(workload, config, &patches.fingerprint);
-        let plan = Plan {
-            a: arm(&trees[0]),
-            b: arm(&trees[1]),
-            metric: workload.metric(),
-            blocks: config.blocks,
-            warmups: config.warmups,
-            seed: seed(&key),
-            timeout: Duration::from_secs(config.timeout_s),
-            equivalence_margin: config.margin_percent.map(|m| m / 100.0),
-        };
-        let measuring = stage(format!("measuring {}", workload.name()), config.blocks.into());
-        let report = unlikely_measure::run(&plan, &project.state(JOURNAL), &key, &mut |at| {
-            show(&measuring, &at);
-        })
-        .map_err(failed)?;
-        measuring.done(&report.reason);
+        let mut report = campaign(project, workload, &arms, &patches.fingerprint)?;
+        report.provenance.warnings.extend(arms.warning.clone());
         bench.push(WorkloadBench {
             workload: workload.name().to_owned(),
             class: workload.class.name().to_owned(),
             report,
+            dose: None,
         });
     }
+    // One patch, several workloads: several claims.
+    unlikely_measure::claim_together(bench.iter_mut().map(|one| &mut one.report));
     Ok(Measured { bench, text_bytes })
+}
+
+/// Runs what is left of one workload's campaign.
+fn campaign(
+    project: &Project,
+    workload: &Workload,
+    arms: &Arms,
+    fingerprint: &str,
+) -> anyhow::Result<BenchReport> {
+    let config = project.config.bench;
+    let arm = |builds: &[Build]| Arm { command: workload.command.clone(), builds: builds.to_vec() };
+    let key = key(workload, config, fingerprint);
+    let plan = Plan {
+        arms: vec![arm(&arms.a), arm(&arms.b)],
+        metrics: vec![workload.metric()],
+        blocks: config.blocks.next_multiple_of(config.builds.max(1)),
+        stop: config.stop,
+        warmups: config.warmups,
+        seed: seed(&key),
+        timeout: Duration::from_secs(config.timeout_s),
+        equivalence_margin: config.margin_percent.map(|m| m / 100.0),
+        strict: config.strict,
+        rule: Some(Rule::default()),
+    };
+    let measuring = stage(format!("measuring {}", workload.name()), plan.blocks.into());
+    let mut report = unlikely_measure::run(&plan, &project.state(JOURNAL), &key, &mut |at| {
+        show(&measuring, &at);
+    })
+    .map_err(failed)?;
+    measuring.done(&report.reason);
+    report.provenance.warnings.extend(tried_before(project, &key));
+    Ok(report)
 }
 
 /// Moves a stage's bar.
@@ -100,10 +98,14 @@ pub(crate) fn show(measuring: &crate::progress::Stage, at: &Progress) {
     match at {
         Progress::Resumed { blocks, .. } => (0..*blocks).for_each(|_| measuring.step()),
         Progress::Warmup { done, of } => measuring.note(&format!("warm-up {done}/{of}")),
-        Progress::Block { row, .. } => {
-            measuring.step();
-            measuring.note(&format!("B/A {:.4}", row.b / row.a));
-        }
+        Progress::Block { block, .. } => match &block.invalid {
+            Some(disturbance) => measuring.note(&format!("again: {disturbance}")),
+            None => {
+                measuring.step();
+                let ratio = block.log_ratio(1, 0).unwrap_or_default().exp();
+                measuring.note(&format!("B/A {ratio:.4}"));
+            }
+        },
     }
 }
 
@@ -113,46 +115,35 @@ pub(crate) fn failed(error: MeasureError) -> anyhow::Error {
         MeasureError::Failed { .. }
         | MeasureError::TimedOut { .. }
         | MeasureError::NoValue { .. } => Exit::Workload,
-        MeasureError::Plan(_) => Exit::Usage,
+        MeasureError::Plan(_) | MeasureError::PlanDiffers { .. } => Exit::Usage,
         MeasureError::JournalLocked { .. } => Exit::Busy,
         _ => Exit::System,
     };
     fail(exit, error.to_string())
 }
 
-fn build_arm_b(
-    project: &Project,
-    scanned: &Scanned,
-    baseline: &Baseline,
-    checked: &[Checked],
-    patches: &Patches,
-) -> anyhow::Result<()> {
-    let build = plain_build(project, "arm-b", &baseline.compiler);
-    let stands = project
-        .load::<Kept>(ARM_B)
-        .is_some_and(|k| k.fingerprint == patches.fingerprint && build.tree.is_dir());
-    if stands {
-        return Ok(());
-    }
-    let building = stage("building the patched tree", 0);
-    let kept: Vec<&Checked> = checked.iter().filter(|c| c.fate == Fate::Kept).collect();
-    project.forget(ARM_B)?;
-    tree::copy(&project.dir, &build.tree)?;
-    for (path, text) in edited(scanned, &kept)? {
-        tree::replace(&build.tree.join(path), &text)?;
-    }
-    build.build(project)?;
-    building.done("done");
-    project.save(ARM_B, &Kept { fingerprint: patches.fingerprint.clone() })
+/// A campaign is of this workload, these builds and this way to measure; any change of them
+/// begins a new one. The first two are the prefix that all campaigns on one question share.
+fn key(workload: &Workload, config: config::Bench, builds: &str) -> String {
+    let how = (workload.command.as_str(), workload.metric(), config);
+    let digest = |text: &str| blake3::hash(text.as_bytes()).to_hex()[..8].to_owned();
+    format!("{} {} {}", workload.name(), digest(builds), digest(&format!("{how:?}")))
 }
 
-/// A campaign is of these builds, this workload and this way to measure; any change of them
-/// begins a new one.
-fn key(workload: &Workload, config: config::Bench, builds: &str) -> String {
-    let how = (workload.command.as_str(), workload.metric(), config.warmups, config.margin_percent);
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("{how:?} {builds}").as_bytes());
-    format!("{} {}", workload.name(), &hasher.finalize().to_hex()[..16])
+/// A word on other campaigns on the same question: who tries until one pleases finds one.
+fn tried_before(project: &Project, key: &str) -> Option<String> {
+    let (question, _) = key.rsplit_once(' ')?;
+    let all = unlikely_measure::campaigns(&project.state(JOURNAL)).ok()?;
+    let others = all
+        .iter()
+        .filter(|other| *other != key && other.rsplit_once(' ').is_some_and(|(q, _)| q == question))
+        .count();
+    (others > 0).then(|| {
+        format!(
+            "{others} other campaign(s) on the same builds and workload were measured with other \
+             settings: of several tries one looks best by chance, so say how many there were"
+        )
+    })
 }
 
 /// The order of arms is random, and the same again after a kill.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use unlikely_advise::Scan;
-use unlikely_measure::Verdict;
-use unlikely_report::{Evidence, ExcerptLine, Fate, Outcome, SCHEMA, SiteEvidence, WorkloadBench};
+use unlikely_measure::{Machine, Verdict};
+use unlikely_report::{
+    Dose, Evidence, ExcerptLine, Fate, Outcome, SCHEMA, SiteEvidence, WorkloadBench,
+};
 
 use super::baseline::Baseline;
 use super::bench::Measured;
@@ -59,6 +61,10 @@ pub(crate) fn gather(project: &Project, learned: Learned) -> Evidence {
             bench: Vec::new(),
         })
         .collect();
+    let mut measured = measured;
+    for one in &mut measured.bench {
+        one.dose = dose(&scanned.advice.scan, &sites, one);
+    }
     let outcome = outcome(&sites, &measured, reached);
     let dir = project.dir.display();
     Evidence {
@@ -165,8 +171,14 @@ fn summary(
             "{} and passes the project's tests; whether it helps is not measured yet.",
             if kept == 1 { "The patch builds" } else { "Each patch builds" }
         ),
+        Outcome::Gain if bench.iter().any(WorkloadBench::is_suspicious) => format!(
+            "{} {} faster, but the effect is larger than hints can explain. Find its cause before \
+             proposing the patch.",
+            hints(kept, "makes", "together make"),
+            named(Verdict::Faster)
+        ),
         Outcome::Gain => format!(
-            "{} {} faster, and no workload is slower. Propose the patch.",
+            "{} {} faster, and no workload is shown to be slower. Propose the patch.",
             hints(kept, "makes", "together make"),
             named(Verdict::Faster)
         ),
@@ -181,6 +193,22 @@ fn summary(
             hints(kept, "changes", "change")
         ),
     }
+}
+
+/// Whether the kept hints can explain what `one` measured: by the executions that its workload's
+/// profile counted.
+fn dose(scan: &Scan, sites: &[SiteEvidence], one: &WorkloadBench) -> Option<Dose> {
+    let kept = sites.iter().filter(|site| site.fate == Fate::Kept);
+    let executed: Vec<u64> = kept
+        .filter_map(|site| scan.candidates.iter().find(|c| c.id == site.id))
+        .flat_map(|c| &c.workloads)
+        .filter(|count| count.name == one.workload && count.executed > 0)
+        .map(|count| count.executed)
+        .collect();
+    let executions = executed.iter().fold(0_u64, |sum, n| sum.saturating_add(*n));
+    let clock = one.report.provenance.machines.iter().filter_map(Machine::clock_hz_max);
+    let clock = clock.fold(None, |max: Option<f64>, hz| Some(max.map_or(hz, |max| max.max(hz))))?;
+    Dose::of(&one.report, u32::try_from(executed.len()).ok()?, executions, clock)
 }
 
 /// A patch for reading; the file in `patches/` has its bytes.

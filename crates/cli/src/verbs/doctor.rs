@@ -4,11 +4,13 @@
 //! headers it fails in the middle of a recording. So each compiler links a small program with
 //! coverage before it is called well.
 
+mod machine;
 mod packages;
 mod tools;
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 use unlikely_measure::Machine;
@@ -20,6 +22,10 @@ use crate::output::{color, print, width};
 use packages::Distribution;
 use tools::Tool;
 
+/// How long the machine is watched for other work: 25 of the kernel's ticks, enough to see who
+/// keeps a CPU busy.
+const WATCHED: Duration = Duration::from_millis(250);
+
 /// Schema of [`Diagnosis`].
 const SCHEMA: &str = "unlikely/doctor/1";
 
@@ -30,7 +36,12 @@ struct Diagnosis {
     tools: Vec<Tool>,
     project: ProjectState,
     machine: Machine,
+    /// Why the hardware counts no instructions here, if it does not.
+    counters: Option<String>,
+    /// What a measurement suffers from here, the loud first.
     warnings: Vec<String>,
+    /// How many of the warnings are loud: reasons not to measure now.
+    loud: usize,
 }
 
 /// What the project's configuration is like.
@@ -68,12 +79,17 @@ pub(crate) fn run(dir: &Path, format: Format) -> anyhow::Result<Exit> {
         return Err(fail(Exit::Usage, format!("{}: no such folder", dir.display())));
     }
     let (config, project) = project(dir);
-    let machine = Machine::read();
+    let tools = tools::look(dir, config.as_ref(), &Distribution::read());
+    // When the programs tried by then have ended, which are no other work.
+    let counters = unlikely_measure::metric::probe("instructions").err();
+    let machine = Machine::watch(WATCHED);
     let diagnosis = Diagnosis {
         schema: SCHEMA,
-        tools: tools::look(dir, config.as_ref(), &Distribution::read()),
+        tools,
         project,
         warnings: machine.warnings().iter().map(ToString::to_string).collect(),
+        loud: machine.loud().len(),
+        counters: counters.map(|problem| problem.to_string()),
         machine,
     };
     print(&match format {
@@ -171,7 +187,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
 
 fn text(diagnosis: &Diagnosis, columns: usize, color: bool) -> String {
     let longest = diagnosis.tools.iter().map(|t| t.name.chars().count()).max();
-    let name_columns = longest.unwrap_or(0).max("machine".len());
+    let name_columns = longest.unwrap_or(0).max("config".len());
     let mut page = Page { text: String::new(), color, columns, name_columns };
     for required in [true, false] {
         page.title(if required { "Required" } else { "Optional" });
@@ -188,22 +204,25 @@ fn text(diagnosis: &Diagnosis, columns: usize, color: bool) -> String {
     let (mark, said) = diagnosis.project.said();
     page.line(mark, "config", &said);
     page.title("Machine");
-    page.line(Mark::Good, "machine", &machine(&diagnosis.machine));
-    for warning in &diagnosis.warnings {
-        page.line(Mark::Note, "warning", warning);
+    for (name, said) in machine::lines(&diagnosis.machine) {
+        page.line(Mark::Good, name, &said);
+    }
+    match &diagnosis.counters {
+        None => {
+            page.line(Mark::Good, "counters", "`bench --metric perf:instructions` and its like")
+        }
+        Some(problem) => page.line(
+            Mark::Note,
+            "counters",
+            &format!("{problem}; `bench --count` takes their place"),
+        ),
+    }
+    for (index, warning) in diagnosis.warnings.iter().enumerate() {
+        let loud = index < diagnosis.loud;
+        let (mark, name) = if loud { (Mark::Bad, "loud") } else { (Mark::Note, "note") };
+        page.line(mark, name, warning);
     }
     page.text
-}
-
-fn machine(machine: &Machine) -> String {
-    let mut out = format!("{}, Linux {}, turbo {}", machine.cpu, machine.kernel, machine.turbo);
-    if !machine.governors.is_empty() {
-        out += &format!(", governor {}", machine.governors.join("/"));
-    }
-    if let Some(load) = machine.load1 {
-        out += &format!(", load {load:.2}");
-    }
-    out
 }
 
 #[cfg(test)]

@@ -109,7 +109,8 @@ command = {test}
 # name = "typical"          # letters, digits, '.', '_' and '-'
 # class = "application"     # application | benchmark | stressor
 # command = {program}
-# metric = "time"           # or a number that it prints, the group of a regex:
+# metric = "time"           # or cpu, rss, stress-ng:poll, perf:instructions, json:$.path,
+#                           # or a number that it prints, the group of a regex:
 # metric = {{ regex = '([0-9.]+) ops/s', direction = "higher", unit = "ops/s" }}
 {measured}"#
     )
@@ -121,13 +122,15 @@ const NO_TEST_NOTE: &str = "# No tests were recognised: say here how you know th
 /// The optional tables, with the values that hold where they are left out.
 fn measured() -> String {
     let Advise { rare_max, executed_min, sites_max } = Advise::default();
-    let Bench { blocks, warmups, timeout_s, margin_percent: _ } = Bench::default();
+    let Bench { blocks, builds, warmups, timeout_s, .. } = Bench::default();
     let rows = [
         (format!("rare_max = {rare_max}"), "share of the rarer outcome, at most"),
         (format!("executed_min = {executed_min}"), "executions of a branch, at least"),
         (format!("sites_max = {sites_max}"), "hints of a patch, at most"),
         (String::new(), ""),
-        (format!("blocks = {blocks}"), "runs of either build, in random order"),
+        (format!("blocks = {blocks}"), "runs of either arm at most, in random order"),
+        (format!("builds = {builds}"), "builds of either arm with different layouts; 1: as it is"),
+        ("stop = \"sequential\"".to_owned(), "ends early if clear | fixed | open"),
         (format!("warmups = {warmups}"), "discarded runs of each before them"),
         (format!("timeout_s = {timeout_s}"), "seconds that one run may take"),
         ("margin_percent = 0.5".to_owned(), "a change that counts as none; no margin if left out"),

@@ -1,7 +1,9 @@
 //! One file a verb.
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod complete;
+pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod init;

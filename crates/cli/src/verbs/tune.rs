@@ -7,6 +7,7 @@ use crate::args::{CollectorName, Format};
 use crate::exit::Exit;
 use crate::output::{color, print, width};
 use crate::project::Project;
+use crate::steps::arms::Source;
 use crate::steps::baseline::baseline;
 use crate::steps::bench::{Measured, bench};
 use crate::steps::check::check;
@@ -51,7 +52,13 @@ fn go(
         _ => patch(project, &scanned, &baseline, &mut checked)?,
     };
     let measured = match reached {
-        Reached::Measured => bench(project, &scanned, &baseline, &checked, &patches)?,
+        Reached::Measured => bench(Source {
+            project,
+            scanned: &scanned,
+            baseline: &baseline,
+            checked: &checked,
+            patches: &patches,
+        })?,
         _ => Measured::default(),
     };
     let learned = Learned {

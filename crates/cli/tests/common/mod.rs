@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -136,3 +136,113 @@ int main(void)
 	return 0;
 }
 "#;
+
+/// Prints the next of the values that it is given, and counts its runs in the file of its name.
+const ARM: &str = r#"name=$1; shift
+n=$(cat "$name" 2>/dev/null || echo 0)
+echo $((n + 1)) >"$name"
+shift $((n % $#))
+echo "v=$1"
+"#;
+
+/// A folder for campaigns whose every value is known beforehand: there, `sh arm NAME VALUE…`
+/// prints the values in turn, whatever the machine does.
+pub(crate) struct Bench {
+    pub(crate) dir: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self { dir: project(&[("arm", ARM)]) }
+    }
+
+    /// `bench` with these arguments, run in the folder.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = unlikely();
+        command.current_dir(self.dir.path()).arg("bench").args(args);
+        command
+    }
+
+    /// Its exit code, standard output and standard error.
+    pub(crate) fn run(&self, args: &[&str]) -> (i32, String, String) {
+        let out = self.command(args).output().expect("the program starts");
+        (out.status.code().unwrap_or(-1), text(&out.stdout), text(&out.stderr))
+    }
+
+    /// Its exit code and report.
+    pub(crate) fn json(&self, args: &[&str]) -> (i32, Value) {
+        let (code, out, err) = self.run(&[args, &["--format", "json"]].concat());
+        let value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}\n{err}"));
+        (code, value)
+    }
+
+    /// What it says where it refuses, with this exit code and nothing on standard output.
+    pub(crate) fn refused(&self, with: i32, args: &[&str]) -> String {
+        let (code, out, err) = self.run(args);
+        assert_eq!((code, out.as_str()), (with, ""), "{args:?}: {err}");
+        err
+    }
+
+    /// How often the arm of this name has run.
+    pub(crate) fn runs_of(&self, name: &str) -> u32 {
+        let text = fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    }
+}
+
+/// A program that runs beside the test, and does not outlive it.
+pub(crate) struct Running(Child);
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(silent.spawn().expect("the program starts"))
+    }
+
+    /// Returns once `path` is there, which the program must bring about.
+    pub(crate) fn until(&mut self, path: &Path) {
+        while !path.exists() {
+            assert!(self.0.try_wait().expect("a child").is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.0.kill().expect("a child");
+        self.0.wait().expect("its end");
+    }
+
+    /// Waits for its end; its exit code.
+    pub(crate) fn end(mut self) -> Option<i32> {
+        self.0.wait().expect("its end").code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `text` with every stretch of white space as one space: as it reads before it is wrapped.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `value` must have every field that `expected` has, however deep; it may have more.
+#[track_caller]
+pub(crate) fn has(value: &Value, expected: Value) {
+    let Value::Object(fields) = expected else {
+        assert_eq!(*value, expected);
+        return;
+    };
+    for (name, expected) in fields {
+        let found = value.get(&name).unwrap_or_else(|| panic!("no {name} in {value}"));
+        match &expected {
+            Value::Object(_) => has(found, expected),
+            _ => assert_eq!(*found, expected, "{name}"),
+        }
+    }
+}

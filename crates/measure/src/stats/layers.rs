@@ -59,10 +59,10 @@ impl Nested {
     /// innermost first, for the least variance at a given total cost: √((c₊/c)·(T²/T²₊)), with ₊ the
     /// layer above. The outermost layer takes what money is left.
     ///
-    /// `costs` are of one unit of each layer by itself, innermost first, in any one unit. The numbers are not rounded: take
-    /// the next whole one, at least 1. Infinite where the layer above adds no variance, so that there
-    /// is no reason to repeat it; 0 where the layer itself adds none. `None` unless there is one cost
-    /// above zero for each layer.
+    /// `costs` are of one unit of each layer by itself, innermost first, in any one unit. The numbers
+    /// are not rounded: take the next whole one, at least 1. Infinite where the layer above adds no
+    /// variance, so that there is no reason to repeat it; 0 where the layer itself adds none. `None`
+    /// unless there is one cost above zero for each layer.
     #[must_use]
     pub fn optimal_repetitions(&self, costs: &[f64]) -> Option<Vec<f64>> {
         if costs.len() != self.spreads.len() || !costs.iter().all(|&c| c > 0.0 && c.is_finite()) {

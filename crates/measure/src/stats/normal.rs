@@ -2,10 +2,15 @@
 
 use super::root::turning_point;
 use statrs::function::erf::erfc;
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
 /// Largest deviate told apart from infinity: beyond it a tail is below 1e-300.
 pub(super) const DEVIATE_MAX: f64 = 37.0;
+
+/// Density at `z`.
+pub(super) fn density(z: f64) -> f64 {
+    (-z * z / 2.0).exp() / TAU.sqrt()
+}
 
 /// P(Z > z).
 pub(super) fn above(z: f64) -> f64 {
@@ -38,6 +43,7 @@ mod tests {
             assert!((deviate_above(tail) - z).abs() < 1e-10, "{}", deviate_above(tail));
             assert!((above(z) / tail - 1.0).abs() < 1e-9);
         }
+        assert!((density(0.0) - 0.398_942_280_401).abs() < 1e-12);
         assert!(deviate_above(0.5).abs() < 1e-15);
     }
 

@@ -19,7 +19,7 @@ pub enum Sides {
 }
 
 /// Largest noncentrality, either way: steps grow finer with it.
-const DELTA_MAX: f64 = 1e3;
+pub(super) const DELTA_MAX: f64 = 1e3;
 
 /// Blocks beyond which a campaign is not worth naming a number for.
 const BLOCKS_END: u32 = 1 << 30;
@@ -37,7 +37,7 @@ pub fn noncentral_t_cdf(t: f64, df: f64, delta: f64) -> f64 {
     // A quarter of the narrower of two widths: of the density, and of the step of Φ.
     let step = 0.25 * (2.0 * df).sqrt().recip().min(1.0 / (1.0 + delta.abs()));
     let term = |u: f64| density(u) * normal::below(t * u.exp() - delta);
-    let negligible = 1e-18 * density(0.0);
+    let negligible = 1e-14 * density(0.0);
     let side = |direction: f64| {
         (1_u32..)
             .map(|k| direction * step * f64::from(k))
@@ -106,10 +106,16 @@ pub fn detectable_effect(n: u32, sd: f64, power: f64, alpha: f64) -> Option<f64>
     if n < 2 || !usable(sd, power, alpha) {
         return None;
     }
-    let count = f64::from(n);
-    let reaches = |mean: f64| paired_power(count, mean, alpha, Sides::Two) >= power;
-    let mean_max = DELTA_MAX / count.sqrt();
-    reaches(mean_max).then(|| sd * turning_point(0.0, mean_max, |mean| !reaches(mean)))
+    let df = f64::from(n) - 1.0;
+    let critical = quantile(1.0 - alpha / 2.0, df);
+    let reaches = |delta: f64| noncentral_t_cdf(-critical, df, -delta) >= power;
+    let mut high = 2.0 * critical.max(1.0);
+    while high < DELTA_MAX && !reaches(high) {
+        high = (2.0 * high).min(DELTA_MAX);
+    }
+    let error = sd / f64::from(n).sqrt();
+    (high <= DELTA_MAX && reaches(high))
+        .then(|| error * turning_point(0.0, high, |delta| !reaches(delta)))
 }
 
 /// Whether a spread and two levels are within their domains.

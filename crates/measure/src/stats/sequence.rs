@@ -70,6 +70,18 @@ impl ConfidenceSequence {
         let half = summary.sd * self.half_width(summary.n);
         Some([summary.mean - half, summary.mean + half])
     }
+
+    /// The level at which the interval just reaches zero: a p-value that holds at every look. 1
+    /// before [`FIRST_LOOK`](Self::FIRST_LOOK).
+    #[must_use]
+    pub fn p(&self, summary: &PairedT) -> f64 {
+        if summary.n < Self::FIRST_LOOK {
+            return 1.0;
+        }
+        let x = f64::from(summary.n) * self.rho_squared;
+        let exponent = x.ln_1p() - summary.z().powi(2) * x / (x + 1.0);
+        (exponent / 2.0).exp().min(1.0)
+    }
 }
 
 #[cfg(test)]

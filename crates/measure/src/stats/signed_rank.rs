@@ -66,29 +66,37 @@ impl SignedRank {
 }
 
 impl RankInterval {
-    /// The interval of `differences` at `confidence` in (0, 1); `None` for no differences or
-    /// when one is not finite.
+    /// The intervals of `differences` at each of `confidences` in (0, 1); `None` for no
+    /// differences or when one is not finite.
     ///
     /// Ends are order statistics of the n(n+1)/2 pairwise means (Walsh averages), each taken with
     /// itself too, at the rank below which the test rejects. Time and memory grow with n².
     #[must_use]
-    pub fn new(differences: &[f64], confidence: f64) -> Option<Self> {
+    pub fn at<const N: usize>(differences: &[f64], confidences: [f64; N]) -> Option<[Self; N]> {
         if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
             return None;
         }
         let means = pairwise_means(differences);
         let ranks: Vec<u64> = (1..=differences.len() as u64).map(|rank| 2 * rank).collect();
         let null = Null::of(&ranks);
-        let rank = critical_rank(&null, means.len(), (1.0 - confidence) / 2.0);
-        Some(Self {
-            estimate: f64::midpoint(
-                *means.get((means.len() - 1) / 2)?,
-                *means.get(means.len() / 2)?,
-            ),
-            low: *means.get(rank - 1)?,
-            high: *means.get(means.len() - rank)?,
-            confidence: (1.0 - 2.0 * null.at_most(2 * (rank as u64 - 1))).max(0.0),
-        })
+        // There is a mean of the first difference with itself at least.
+        let mean = |index: usize| means.get(index).copied().unwrap_or(f64::NAN);
+        let estimate = f64::midpoint(mean((means.len() - 1) / 2), mean(means.len() / 2));
+        Some(confidences.map(|confidence| {
+            let rank = critical_rank(&null, means.len(), (1.0 - confidence) / 2.0);
+            Self {
+                estimate,
+                low: mean(rank - 1),
+                high: mean(means.len() - rank),
+                confidence: (1.0 - 2.0 * null.at_most(2 * (rank as u64 - 1))).max(0.0),
+            }
+        }))
+    }
+
+    /// The interval of `differences` at `confidence`; see [`RankInterval::at`].
+    #[must_use]
+    pub fn new(differences: &[f64], confidence: f64) -> Option<Self> {
+        Self::at(differences, [confidence]).map(|[interval]| interval)
     }
 }
 
@@ -148,12 +156,14 @@ impl Null {
         if let Some(first) = probability.first_mut() {
             *first = 1.0;
         }
+        let mut before = Vec::new();
         for &rank in doubled_ranks {
-            let rank = rank as usize;
-            let before = probability.clone();
-            for (sum, p) in probability.iter_mut().enumerate() {
-                let with = sum.checked_sub(rank).and_then(|rest| before.get(rest)).unwrap_or(&0.0);
-                *p = (*p + with) / 2.0;
+            before.clone_from(&probability);
+            for p in &mut probability {
+                *p /= 2.0;
+            }
+            for (p, without) in probability.iter_mut().skip(rank as usize).zip(&before) {
+                *p += without / 2.0;
             }
         }
         let mut running = 0.0;

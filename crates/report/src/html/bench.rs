@@ -1,12 +1,13 @@
 //! The A/B section: figures and plots of each workload, and how they came about.
 
 use maud::{Markup, html};
-use unlikely_measure::BenchReport;
+use unlikely_measure::{BenchReport, UnitOf};
 
 use super::{cell, chip, effect, fig, plot, verdict_tone};
 use crate::evidence::WorkloadBench;
 use crate::facts::{
-    better, blocks, companion, detectable, machine, metric, run_time, verdict, workload,
+    better, companion, detectable, dose, machine, metric, run_time, units, valid_rows, verdict,
+    workload,
 };
 use crate::figures::{arms, count, counted, date, p_value, ratio, sd};
 use crate::text::{clip, sentence};
@@ -23,7 +24,8 @@ pub(super) fn method(bench: &[WorkloadBench]) -> Markup {
             dt { "Design" }
             dd { "Blocks of one run of A (without the patch) and one run of B (with it), their "
                 "order drawn at random from a stored seed. The effect is the mean of ln(B/A) over "
-                "blocks, with a 95\u{a0}% interval by Student's t." }
+                "what n counts, with a 95\u{a0}% interval by Student's t, adjusted where the "
+                "campaign could stop early; a claim needs the rank interval too." }
         }
         @for one in bench {
             dt { (clip(&workload(one), 60)) }
@@ -49,7 +51,7 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
 fn campaign(report: &BenchReport) -> Markup {
     let provenance = &report.provenance;
     html! {
-        "n = " (blocks(report))
+        "n = " (units(report))
         @if let Some(time) = run_time(report) { ", about " (time) " a run" }
         "; seed " (report.seed)
         @if provenance.started_unix_s > 0 { "; from " (date(provenance.started_unix_s)) }
@@ -89,7 +91,7 @@ pub(super) fn table(bench: &[WorkloadBench]) -> Markup {
                     tr {
                         th { "Workload" } th { "Metric" } th class="n" { "A" } th class="n" { "B" }
                         th class="n" { "B/A" } th class="n" { "95\u{a0}% CI" } th class="n" { "p" }
-                        th class="n" { "n, blocks" } th { "Verdict" }
+                        th class="n" { "n" } th { "Verdict" }
                     }
                 }
                 tbody { @for one in bench { (row(one)) } }
@@ -111,7 +113,7 @@ fn row(one: &WorkloadBench) -> Markup {
             td class="n" { strong { (fig(&shown.change)) } }
             td class="n" { (fig(&shown.interval.unwrap_or_else(|| "none".to_owned()))) }
             td class="n" { (p_value(report.p)) }
-            td class="n" { (count(report.blocks)) }
+            td class="n" { (count(report.n)) small { (match report.n_unit { UnitOf::Block => "blocks", UnitOf::Build => "pairs of builds" }) } }
             td { (chip(verdict_tone(report.verdict), verdict(report.verdict))) }
         }
     }
@@ -119,12 +121,13 @@ fn row(one: &WorkloadBench) -> Markup {
 
 fn workload_plots(one: &WorkloadBench, key: &str) -> Markup {
     let report = &one.report;
-    let cut = report.rows.len().saturating_sub(plot::BLOCKS_DRAWN_MAX);
-    let cut = if cut > 0 {
+    let drawn = valid_rows(report).count();
+    let invalid = report.rows.len() - drawn;
+    let cut = if drawn > plot::BLOCKS_DRAWN_MAX {
         format!(
             " The first {} of {} are drawn.",
             count(plot::BLOCKS_DRAWN_MAX as u64),
-            counted(report.rows.len() as u64, "block")
+            counted(drawn as u64, "block")
         )
     } else {
         String::new()
@@ -135,6 +138,10 @@ fn workload_plots(one: &WorkloadBench, key: &str) -> Markup {
             @if let Some(ranks) = companion(report) { " By ranks: " (fig(&ranks)) "." }
             @if let Some(effect) = detectable(report) {
                 " An effect of " (effect) " would show in 4 of 5 such campaigns."
+            }
+            @if let Some(dose) = dose(one) { " " (sentence(&dose)) }
+            @if invalid > 0 {
+                " " (counted(invalid as u64, "block")) " that the machine disturbed ran again."
             }
         }
         div class="plots" {

@@ -4,11 +4,11 @@
 //! for those who do not see it.
 
 use maud::{Markup, html};
-use unlikely_measure::{BenchReport, Direction};
+use unlikely_measure::{BenchReport, BlockRow, Direction};
 
 use super::axis::{Axis, drawable, px};
 use crate::evidence::WorkloadBench;
-use crate::facts::{improvement, ratio_with_interval, verdict, workload};
+use crate::facts::{improvement, ratio_with_interval, valid_rows, verdict, workload};
 use crate::figures::{Scale, arms, counted, exact, scale, signed};
 use crate::text::{clip, clip_middle};
 
@@ -80,7 +80,7 @@ fn x_axis(axis: &Axis, top: f64, bottom: f64, title: &str) -> Markup {
 pub(crate) fn blocks(report: &BenchReport, key: &str) -> Option<Markup> {
     const TOP: f64 = 12.0;
     const BOTTOM: f64 = 196.0;
-    let rows = report.rows.get(..BLOCKS_DRAWN_MAX).unwrap_or(&report.rows);
+    let rows: Vec<&BlockRow> = valid_rows(report).take(BLOCKS_DRAWN_MAX).collect();
     let points: Vec<_> = rows
         .iter()
         .enumerate()
@@ -156,7 +156,7 @@ pub(crate) fn distribution(report: &BenchReport, key: &str) -> Option<Markup> {
     const ROW: f64 = 92.0;
     const BOTTOM: f64 = TOP + 2.0 * ROW;
     let Scale { factor, unit } = scale(report);
-    let rows = report.rows.get(..BLOCKS_DRAWN_MAX).unwrap_or(&report.rows);
+    let rows: Vec<&BlockRow> = valid_rows(report).take(BLOCKS_DRAWN_MAX).collect();
     let shown = |value: f64| drawable(value * factor);
     let a: Vec<f64> = rows.iter().filter_map(|row| shown(row.a)).collect();
     let b: Vec<f64> = rows.iter().filter_map(|row| shown(row.b)).collect();

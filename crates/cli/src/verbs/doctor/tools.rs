@@ -124,7 +124,7 @@ const HELPERS: [Helper; 9] = [
         ..Helper::useful("stress-ng", "workloads of class stressor")
     },
 ];
-const COUNTS: &str = "instruction counts as a workload's metric, where time is too noisy";
+const COUNTS: &str = "`bench --count`; instruction counts, where time is too noisy";
 
 /// The words of the project's commands; of those that `init` would write, if there are none yet.
 fn words(dir: &Path, config: Option<&Config>) -> Vec<String> {
