@@ -53,25 +53,34 @@ fn comparison(screen: &mut Screen, report: &BenchReport) {
     );
 }
 
+/// Head of the table of arms.
+pub(crate) const ARM_HEAD: [(&str, Align); 5] = [
+    ("arm", Align::Left),
+    ("geomean", Align::Right),
+    ("sd", Align::Right),
+    ("runs", Align::Right),
+    ("command", Align::Left),
+];
+
+/// One arm's row under [`ARM_HEAD`].
+pub(crate) fn arm_row(
+    name: String,
+    mean: String,
+    arm: &ArmSummary,
+    command: &str,
+) -> Vec<(String, Tone)> {
+    [name, mean, sd(arm), arm.n.to_string(), clip(&prose(command), 40)]
+        .map(|text| (text, Tone::Plain))
+        .to_vec()
+}
+
 fn arm_table(screen: &mut Screen, report: &BenchReport) {
     let (a, b) = arms(report);
-    let head = [
-        ("arm", Align::Left),
-        ("geomean", Align::Right),
-        ("sd", Align::Right),
-        ("runs", Align::Right),
-        ("command", Align::Left),
-    ];
-    let row = |name: String, mean: String, arm: &ArmSummary, command: &str| {
-        [name, mean, sd(arm), arm.n.to_string(), clip(&prose(command), 40)]
-            .map(|text| (text, Tone::Plain))
-            .to_vec()
-    };
     let rows = [
-        row("A".to_owned(), a, &report.a, &report.provenance.command_a),
-        row(report.arm.to_string(), b, &report.b, &report.provenance.command_b),
+        arm_row("A".to_owned(), a, &report.a, &report.provenance.command_a),
+        arm_row(report.arm.to_string(), b, &report.b, &report.provenance.command_b),
     ];
-    screen.table(&head, &rows);
+    screen.table(&ARM_HEAD, &rows);
 }
 
 fn effect(screen: &mut Screen, report: &BenchReport) {

@@ -3,31 +3,22 @@
 use unlikely_measure::SamplesReport;
 
 use crate::facts::{better, verdict};
-use crate::figures::{p_value, ratio_of, rough, sd};
-use crate::screen::{Align, Screen, Tone};
+use crate::figures::{p_value, ratio_of, rough};
+use crate::screen::Screen;
 use crate::terminal::verdict_tone;
-use crate::terminal_bench::WIDTH;
-use crate::text::{NBSP, clip, prose};
+use crate::terminal_bench::{ARM_HEAD, WIDTH, arm_row};
+use crate::text::{NBSP, prose};
 
 /// Both samples, their ratio with its interval, and the verdict with its caution.
 pub fn samples_terminal(report: &SamplesReport, color: bool) -> String {
     let mut screen = Screen::new(WIDTH, color);
     screen.heading("time", better(report.direction));
-    let head = [
-        ("arm", Align::Left),
-        ("geomean", Align::Right),
-        ("sd", Align::Right),
-        ("runs", Align::Right),
-        ("command", Align::Left),
-    ];
     let arms = [("A", &report.a, &report.name_a), ("B", &report.b, &report.name_b)];
     let rows = arms.map(|(letter, arm, name)| {
         let mean = format!("{}{NBSP}s", rough(arm.geomean));
-        [letter.to_owned(), mean, sd(arm), arm.n.to_string(), clip(&prose(name), 40)]
-            .map(|text| (text, Tone::Plain))
-            .to_vec()
+        arm_row(letter.to_owned(), mean, arm, name)
     });
-    screen.table(&head, &rows);
+    screen.table(&ARM_HEAD, &rows);
     screen.line("");
     let shown = ratio_of(report.ratio, report.ci95, report.a.n.min(report.b.n));
     screen.field("B/A", &shown.change);
