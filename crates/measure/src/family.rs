@@ -1,9 +1,10 @@
 //! Claims that are made together: each is adjusted for the others, since of twenty comparisons of
 //! a program with itself one is expected to be "significant".
 
+use crate::design::Design;
 use crate::plan::Stop;
 use crate::report::{Adjustment, BenchReport, Family, Verdict};
-use crate::stats::{benjamini_hochberg, holm};
+use crate::stats::{Boundaries, benjamini_hochberg, holm};
 
 /// Level of the whole family.
 const LEVEL: f64 = 0.05;
@@ -53,8 +54,39 @@ fn adjust<'r>(
 fn claim_p(report: &BenchReport) -> f64 {
     match report.ending.rule {
         Stop::Fixed => report.p.max(report.companion.p).max(report.sign_p.unwrap_or(0.0)),
-        Stop::Sequential | Stop::Open => report.p,
+        Stop::Sequential => repeated_p(report).unwrap_or(report.p),
+        Stop::Open => report.p,
     }
+}
+
+/// The lowest level whose boundaries would have been crossed at the look that ended the campaign:
+/// what Holm's method takes of sequential campaigns (Jennison and Turnbull's repeated p-value; Ye,
+/// Li, Liu and Yao 2013). The p that is ordered by looks does not serve here, as at the last look
+/// it is never below what the earlier looks have spent.
+fn repeated_p(report: &BenchReport) -> Option<f64> {
+    let last = report.ending.looks.last()?;
+    let blocks = u64::from(report.blocks.max(1));
+    let units = u64::from(report.ending.blocks_max) * u64::from(report.n) / blocks;
+    let Design::Sequential { units: sizes, .. } = Design::sequential(u32::try_from(units).ok()?)
+    else {
+        return None;
+    };
+    let of = f64::from(*sizes.last()?);
+    let fractions: Vec<f64> = sizes.iter().map(|&size| f64::from(size) / of).collect();
+    let look = sizes.iter().position(|&size| size == last.n)?;
+    let crossed = |level: f64| {
+        let needed = Boundaries::obrien_fleming(&fractions, level).and_then(|b| b.nominal_p(look));
+        needed.is_some_and(|needed| last.p <= needed)
+    };
+    let (mut low, mut high) = (1e-6_f64, 0.99_f64);
+    if crossed(low) {
+        return Some(low);
+    }
+    for _ in 0..20 {
+        let middle = (low * high).sqrt();
+        if crossed(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
 }
 
 /// Of several arms, the one to confirm: the best of those that exploring finds better than the

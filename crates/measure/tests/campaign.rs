@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unlikely_measure::{
-    Arm, BenchReport, Build, Direction, MeasureError, Metric, Plan, Progress, Stop, UnitOf,
+    Arm, BenchReport, Build, Direction, Look, MeasureError, Metric, Plan, Progress, Stop, UnitOf,
     Verdict, kept_blocks, leader, run,
 };
 
@@ -360,4 +360,21 @@ fn a_strict_plan_asks_the_sign_test_too() {
     assert_eq!((lenient.sign_p, lenient.verdict), (None, Verdict::Slower));
     assert_eq!(strict.verdict, Verdict::Inconclusive, "{}", strict.reason);
     assert!((strict.sign_p.unwrap() - 0.070_312_5).abs() < 1e-12);
+}
+
+#[test]
+fn a_clear_claim_at_the_last_look_survives_being_one_of_two() {
+    let bench = Bench::new();
+    let plan = bench.plan("echo v=1000", "echo v=$((1080 + $$ % 5))", 20);
+    let mut one = bench.run(&plan).unwrap();
+    assert_eq!(one.verdict, Verdict::Slower, "{}", one.reason);
+    // As a campaign that crossed at its last look: p by looks is above what the earlier ones spent.
+    let look = |n, p| Look { n, p, p_needed: 0.04, crossed: n == 20 };
+    one.ending.rule = Stop::Sequential;
+    one.ending.looks = vec![look(12, 0.2), look(16, 0.06), look(20, 0.0005)];
+    one.p = 0.0262;
+    let mut other = one.clone();
+    unlikely_measure::claim_together([&mut one, &mut other].into_iter());
+    assert_eq!(one.verdict, Verdict::Slower, "{}", one.reason);
+    assert!(one.family.unwrap().p < 0.01, "{:?}", one.family);
 }
