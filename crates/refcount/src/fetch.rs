@@ -1,0 +1,55 @@
+//! Write, then look at what was there: Linux's generic way since 5.5.
+//!
+//! The sum is in memory before it is known to be good, and a fault stores [`Word::SATURATED`] over it.
+//! In between another thread may see a value out of range, but not one that it takes for good: it is
+//! negative, and all who see it saturate too. This is the specification that the backends in assembly
+//! are held against, and what runs under loom, Miri and ThreadSanitizer.
+
+use core::panic::Location;
+use core::sync::atomic::Ordering;
+
+use crate::backend::{Backend, overflows, sealed};
+use crate::report::{Kind, fault};
+use crate::word::{Word, fence};
+
+/// One atomic addition, then one comparison of the old value.
+pub enum Fetch {}
+
+impl<W: Word> Backend<W> for Fetch {
+    const NAME: &'static str = "fetch";
+}
+
+impl<W: Word> sealed::Backend<W> for Fetch {
+    #[inline(always)]
+    #[track_caller]
+    fn add(counter: &W::Atomic, i: W) {
+        let old = W::fetch_add(counter, i, Ordering::Relaxed);
+        if unlikely::unlikely(overflows(old, i)) {
+            let kind = if old == W::ZERO { Kind::AddUseAfterFree } else { Kind::AddOverflow };
+            fault::<W>(counter, kind, Location::caller());
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn sub_and_test(counter: &W::Atomic, i: W) -> bool {
+        let old = W::fetch_sub(counter, i, Ordering::Release);
+        if old == i && old != W::ZERO {
+            fence(Ordering::Acquire);
+            return true;
+        }
+        if unlikely::unlikely(old == W::ZERO || old.is_negative() || old < i) {
+            fault::<W>(counter, Kind::SubUseAfterFree, Location::caller());
+        }
+        false
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn dec(counter: &W::Atomic) {
+        let old = W::fetch_sub(counter, W::ONE, Ordering::Release);
+        if unlikely::unlikely(old == W::ZERO || old == W::ONE || old.is_negative()) {
+            fault::<W>(counter, Kind::DecLeak, Location::caller());
+        }
+    }
+}
