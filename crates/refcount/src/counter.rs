@@ -2,11 +2,12 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::panic::Location;
 use core::sync::atomic::Ordering;
 
 use crate::backend::Backend;
 use crate::lock::Lock;
-use crate::report::{Kind, fault};
+use crate::report::{Kind, fault, fault_of_sub};
 use crate::word::{AtomicU32, AtomicU64, Word};
 
 /// The backend of [`RefCount`] and [`RefCount64`] on this target.
@@ -88,7 +89,7 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[track_caller]
     pub fn add(&self, i: W) {
         if unlikely::unlikely(i > W::MAX) {
-            return self.fault(Kind::AddOverflow);
+            return fault::<W>(&self.refs, Kind::AddOverflow, Location::caller());
         }
         B::add(&self.refs, i);
     }
@@ -171,8 +172,7 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[must_use = "whoever drops the last reference has to free the object"]
     pub fn sub_and_test(&self, i: W) -> bool {
         if unlikely::unlikely(i > W::MAX) {
-            self.fault(Kind::SubUseAfterFree);
-            return false;
+            return fault_of_sub::<W>(&self.refs, Location::caller());
         }
         B::sub_and_test(&self.refs, i)
     }
@@ -229,16 +229,10 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
             if old == W::ZERO || (!old.is_negative() && limit < W::MAX) {
                 return false;
             }
-            self.fault(Kind::AddNotZeroOverflow);
+            fault::<W>(&self.refs, Kind::AddNotZeroOverflow, Location::caller());
             return true;
         }
         B::add_not_zero(&self.refs, i, limit, success)
-    }
-
-    #[cold]
-    #[track_caller]
-    fn fault(&self, kind: Kind) {
-        fault::<W>(&self.refs, kind, core::panic::Location::caller());
     }
 }
 

@@ -9,7 +9,7 @@ use core::panic::Location;
 use core::sync::atomic::Ordering;
 
 use crate::backend::{Backend, overflows, sealed};
-use crate::report::{Kind, fault};
+use crate::report::{Kind, fault, fault_of_sub};
 use crate::word::{Word, fence};
 
 /// One atomic addition, then one comparison of the old value.
@@ -38,8 +38,9 @@ impl<W: Word> sealed::Backend<W> for Fetch {
             fence(Ordering::Acquire);
             return true;
         }
-        if unlikely::unlikely(old == W::ZERO || old.is_negative() || old < i) {
-            fault::<W>(counter, Kind::SubUseAfterFree, Location::caller());
+        // What is left must be a count that `i` can be added to.
+        if unlikely::unlikely(overflows(old.sub(i), i)) {
+            return fault_of_sub::<W>(counter, Location::caller());
         }
         false
     }
@@ -48,7 +49,7 @@ impl<W: Word> sealed::Backend<W> for Fetch {
     #[track_caller]
     fn dec(counter: &W::Atomic) {
         let old = W::fetch_sub(counter, W::ONE, Ordering::Release);
-        if unlikely::unlikely(old == W::ZERO || old == W::ONE || old.is_negative()) {
+        if unlikely::unlikely(overflows(old.sub(W::ONE), W::ONE)) {
             fault::<W>(counter, Kind::DecLeak, Location::caller());
         }
     }

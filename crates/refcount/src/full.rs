@@ -7,7 +7,7 @@ use core::panic::Location;
 use core::sync::atomic::Ordering;
 
 use crate::backend::{Backend, overflows, sealed};
-use crate::report::{Kind, fault};
+use crate::report::{Kind, fault, fault_of_sub};
 use crate::word::{Word, fence};
 
 /// A compare-exchange loop that decides before it writes.
@@ -59,10 +59,7 @@ impl<W: Word> sealed::Backend<W> for Full {
                 true
             }
             Ok(_) => false,
-            Err(_) => {
-                fault::<W>(counter, Kind::SubUseAfterFree, Location::caller());
-                false
-            }
+            Err(_) => fault_of_sub::<W>(counter, Location::caller()),
         }
     }
 

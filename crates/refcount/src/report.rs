@@ -114,6 +114,19 @@ pub(crate) fn fault_of_add<W: Word>(counter: &W::Atomic, location: &'static Loca
     fault::<W>(counter, kind, location);
 }
 
+/// [`fault`] of a subtraction, and its answer: not the last reference. An answer in the same call lets
+/// the caller jump here instead of calling, and so keep no stack frame for it.
+#[cold]
+#[inline(never)]
+pub(crate) fn fault_of_sub<W: Word>(
+    counter: &W::Atomic,
+    location: &'static Location<'static>,
+) -> bool {
+    fault::<W>(counter, Kind::SubUseAfterFree, location);
+    // Known to be false, it would be put in the caller again, and the frame with it.
+    core::hint::black_box(false)
+}
+
 /// Reports without touching the counter.
 #[cold]
 #[inline(never)]

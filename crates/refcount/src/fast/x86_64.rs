@@ -11,7 +11,7 @@ use core::panic::Location;
 use core::sync::atomic::Ordering;
 
 use crate::backend::{Backend, sealed};
-use crate::report::{Kind, fault, fault_of_add};
+use crate::report::{Kind, fault, fault_of_add, fault_of_sub};
 use crate::word::fence;
 
 /// Flags and a branch out of line.
@@ -73,8 +73,7 @@ macro_rules! fast {
                         "je {last}",
                         p = in(reg) counter.as_ptr(),
                         below_zero = label {
-                            fault::<$word>(counter, Kind::SubUseAfterFree, Location::caller());
-                            return false;
+                            return fault_of_sub::<$word>(counter, Location::caller());
                         },
                         last = label {
                             fence(Ordering::Acquire);
@@ -98,14 +97,12 @@ macro_rules! fast {
                         p = in(reg) counter.as_ptr(),
                         i = in(reg) i,
                         below_zero = label {
-                            fault::<$word>(counter, Kind::SubUseAfterFree, Location::caller());
-                            return false;
+                            return fault_of_sub::<$word>(counter, Location::caller());
                         },
                         zero = label {
                             // Nothing taken from nothing is no last reference.
-                            if i == 0 {
-                                fault::<$word>(counter, Kind::SubUseAfterFree, Location::caller());
-                                return false;
+                            if unlikely::unlikely(i == 0) {
+                                return fault_of_sub::<$word>(counter, Location::caller());
                             }
                             fence(Ordering::Acquire);
                             return true;
