@@ -17,7 +17,7 @@ pub(crate) fn audit(path: &str, sites: &Sites, measured: &[Measured]) -> Vec<Aud
             let hint = site.hint.as_ref()?;
             let (executed, taken) = (m.candidate.executed, m.candidate.taken);
             let kept = if hint.expect { taken } else { executed.saturating_sub(taken) };
-            let verdict = if kept.saturating_mul(2) < executed {
+            let verdict = if is_broken(kept, executed) {
                 AuditVerdict::Wrong
             } else if promised(sites, m.site) == Some(hint.expect) {
                 AuditVerdict::Redundant
@@ -35,6 +35,11 @@ pub(crate) fn audit(path: &str, sites: &Sites, measured: &[Measured]) -> Vec<Aud
             })
         })
         .collect()
+}
+
+/// Whether a promise that was kept so often is wrong: the other outcome came more often.
+pub(crate) fn is_broken(kept: u64, executed: u64) -> bool {
+    kept < executed.saturating_sub(kept)
 }
 
 /// The outcome that the hints around a site promise for it. A joined condition that is true says so

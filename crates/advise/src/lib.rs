@@ -6,6 +6,7 @@
 
 mod audit;
 mod count;
+mod counted;
 mod infer;
 mod model;
 mod rank;
@@ -18,6 +19,7 @@ use unlikely_profile::{Diagnostic, Profile, Severity};
 use unlikely_source::{Site, Sites, Span};
 
 pub use count::{Count, CountIndex};
+pub use counted::audit_counted;
 pub use model::{
     AuditRow, AuditVerdict, Candidate, Polarity, SCHEMA, Scan, SiteVerdict, WorkloadCount,
 };
@@ -97,9 +99,14 @@ pub fn advise(
         joined.extend(rank::judge(sites, measured, thresholds));
     }
     joined.sort_by(|a, b| rank::order(&a.0, &b.0));
-    audit.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    sort_audit(&mut audit);
     let (candidates, targets) = joined.into_iter().unzip();
     Advice { scan: Scan { schema: SCHEMA.to_owned(), candidates, audit, diagnostics }, targets }
+}
+
+/// The order of an audit: that of the text.
+pub(crate) fn sort_audit(rows: &mut [AuditRow]) {
+    rows.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
 }
 
 /// A site with its counts summed over workloads, not yet judged.

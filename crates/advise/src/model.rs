@@ -101,6 +101,9 @@ pub enum AuditVerdict {
     Wrong,
     /// The compiler lays the code out so without it, or an outer hint says it already.
     Redundant,
+    /// It was measured, and never evaluated.
+    #[serde(rename = "not-executed")]
+    NotExecuted,
 }
 
 /// One existing hint against its counts.

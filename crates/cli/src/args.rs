@@ -67,7 +67,7 @@ pub(crate) enum Verb {
         #[arg(long, value_enum)]
         collector: Option<CollectorName>,
     },
-    /// Take counts recorded elsewhere as one workload: gcov, llvm-cov, lcov.
+    /// Take counts recorded elsewhere as one workload: gcov, llvm-cov, lcov, counted hints.
     #[command(after_help = include_str!("help/import.txt"))]
     Import(ImportArgs),
     /// Join the recorded counts with the source: candidates and audit.

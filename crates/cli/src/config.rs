@@ -35,16 +35,18 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Project {
     pub(crate) name: String,
-    /// Read for validation only: one language so far.
-    #[expect(dead_code, reason = "its type admits the one language that is supported")]
+    /// What its sources are.
     pub(crate) language: Language,
 }
 
-/// Languages whose text is understood.
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// Languages of projects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Language {
+    /// Understood: its conditions are counted, hinted and checked.
     C,
+    /// Its hints count themselves, and are judged.
+    Rust,
 }
 
 /// `[build]`
@@ -271,8 +273,18 @@ impl Config {
         Ok(config)
     }
 
-    /// The workloads, of which there must be one for what follows.
+    /// The workloads, of which there must be one for what follows; and it must be C, since no other
+    /// text is rewritten, built and hinted.
     pub(crate) fn workloads(&self, dir: &Path) -> anyhow::Result<Vec<&Workload>> {
+        if self.project.language == Language::Rust {
+            let dir = dir.display();
+            let message = format!(
+                "{dir}: hints of Rust count themselves: build with RUSTFLAGS=\"--cfg \
+                 unlikely_profile\", run with UNLIKELY_SITES=counts-%p.jsonl, then `unlikely import \
+                 {dir} counts-*.jsonl --workload NAME` and `unlikely scan {dir}`"
+            );
+            return Err(fail(Exit::Usage, message));
+        }
         if self.workloads.is_empty() {
             return Err(fail(
                 Exit::Usage,

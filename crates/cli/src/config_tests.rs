@@ -39,7 +39,7 @@ fn the_documented_form_is_taken() {
 #[test]
 fn each_mistake_names_its_line_and_what_was_expected() {
     for (from, to, line, expected) in [
-        ("language = \"c\"", "language = \"cobol\"", 4, "expected `c`"),
+        ("language = \"c\"", "language = \"cobol\"", 4, "expected `c` or `rust`"),
         ("cflags =", "cflag =", 7, "unknown field `cflag`"),
         ("command = \"make\"\n", "", 5, "missing field `command`"),
         ("class = \"application\"", "class = \"app\"", 12, "expected one of"),

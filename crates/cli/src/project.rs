@@ -61,9 +61,14 @@ impl Project {
         self.dir.join(STATE).join(path)
     }
 
-    /// Every source file, by path relative to the project.
+    /// Every C source file, by path relative to the project.
     pub(crate) fn sources(&self) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
         sources_in(&self.dir)
+    }
+
+    /// As [`Self::sources`], with the Rust files, whose hints say themselves where they stand.
+    pub(crate) fn texts(&self) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+        texts_in(&self.dir, |path| is_c(path) || path.ends_with(".rs"))
     }
 
     /// Writes a record of the state so that a reader sees the old one or the new one, whole.
@@ -99,6 +104,13 @@ impl Project {
 
 /// Every C source file below `dir`, by relative path. Links are not followed.
 pub(crate) fn sources_in(dir: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    texts_in(dir, is_c)
+}
+
+fn texts_in(
+    dir: &Path,
+    wanted: impl Fn(&str) -> bool,
+) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut out = BTreeMap::new();
     let walk = WalkDir::new(dir).follow_links(false).sort_by_file_name();
     let walk = walk.into_iter().filter_entry(|e| {
@@ -108,7 +120,7 @@ pub(crate) fn sources_in(dir: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>
     for entry in walk {
         let entry = entry.with_context(|| format!("cannot read {}", dir.display()))?;
         let Ok(path) = entry.path().strip_prefix(dir) else { continue };
-        let Some(path) = path.to_str().filter(|p| is_c(p)) else { continue };
+        let Some(path) = path.to_str().filter(|p| wanted(p)) else { continue };
         if !entry.file_type().is_file() || entry.metadata()?.len() > SOURCE_BYTES_MAX {
             continue;
         }
@@ -118,7 +130,8 @@ pub(crate) fn sources_in(dir: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>
     Ok(out)
 }
 
-fn is_c(path: &str) -> bool {
+/// Whether a file's name is that of C text.
+pub(crate) fn is_c(path: &str) -> bool {
     matches!(path.rsplit_once('.'), Some((_, "c" | "h" | "inc" | "inl")))
 }
 

@@ -17,7 +17,7 @@ use blake3::{Hash, Hasher};
 use crate::delta::CodeDelta;
 
 /// Part of every key: raise it when the comparison or its record changes.
-const FORMAT: &str = "unlikely-codegen 1";
+const FORMAT: &str = "unlikely-codegen 2";
 
 /// The folder of one cache.
 #[derive(Debug)]

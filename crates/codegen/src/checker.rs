@@ -19,7 +19,7 @@ use crate::anchors::anchors;
 use crate::cache::{Cache, Key, lock};
 use crate::code::Code;
 use crate::command::{Command, Product, plain, rule_files};
-use crate::compare::{Version, functions, identical, padding_only, sizes};
+use crate::compare::{Version, functions, identical, padding_only, sizes, within_blocks};
 use crate::delta::{CodeDelta, SizePair};
 use crate::error::{CheckError, ObjectError};
 use crate::lines::Lines;
@@ -146,8 +146,8 @@ impl Checker {
         self.threads.install(|| jobs.par_iter().map(|(u, e, s)| self.check(u, e, s)).collect())
     }
 
-    /// Whether `unit` compiles to the same instructions with either set of edits, alignment
-    /// padding aside: what tells a hint that adds nothing to others from one that does.
+    /// Whether `unit` compiles to the same blocks in the same order with either set of edits, what is
+    /// within them and alignment padding aside: what tells a hint that adds nothing to others from one that does.
     ///
     /// # Errors
     /// As [`Checker::check`]; edits of files that the unit does not read are allowed and change
@@ -159,7 +159,7 @@ impl Checker {
         let objects = (job.edited(a)?, job.edited(b)?);
         let images = (job.image(&objects.0)?, job.image(&objects.1)?);
         let (a, b) = (job.code(&images.0)?, job.code(&images.1)?);
-        Ok(identical(&a, &b) || padding_only(&a, &b))
+        Ok(identical(&a, &b) || within_blocks(&a, &b))
     }
 
     /// The whole of `program --version`.
@@ -321,6 +321,7 @@ impl Job<'_> {
             arch: images.0.arch.name().to_owned(),
             identical: identical(&before, &after),
             padding_only: false,
+            within_blocks: false,
             hot_bytes: SizePair { before: hot_before, after: hot_after },
             cold_bytes: SizePair { before: cold_before, after: cold_after },
             functions: Vec::new(),
@@ -328,6 +329,7 @@ impl Job<'_> {
         };
         if !delta.identical {
             delta.padding_only = padding_only(&before, &after);
+            delta.within_blocks = !delta.padding_only && within_blocks(&before, &after);
             self.explain(sources, edit, site, (&before, &after), &mut delta)?;
         }
         Ok(delta)

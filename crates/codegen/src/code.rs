@@ -1,7 +1,7 @@
 //! The machine code of one object, instruction by instruction, each with what it refers to.
 
 use crate::error::ObjectError;
-use crate::insn::{Decoder, Insn, without_direct};
+use crate::insn::{Decoder, Flow, Insn, without_direct};
 use crate::object::{Image, Section};
 use crate::refs::{Place, Resolver, base_name, target, unnumbered};
 
@@ -20,7 +20,18 @@ impl Op {
             None => self.insn.direct,
         }
     }
+
+    fn name(&self) -> &str {
+        &self.insn.mnemonic
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| place.key.as_str())
+    }
 }
+
+/// One instruction of [`PartCode::blocks`].
+pub(crate) type Step<'a> = (&'a str, Option<&'a str>, Option<usize>);
 
 /// One contiguous piece of a function.
 #[derive(Debug)]
@@ -141,6 +152,34 @@ impl<'a> Code<'a> {
 }
 
 impl PartCode<'_> {
+    /// The blocks in their order, each as its instructions without operands: mnemonic, the place
+    /// referred to, and the number of the block gone to. The order within a block is left out, and so
+    /// is padding. `labels` are where indirect jumps go.
+    pub(crate) fn blocks<'s>(&'s self, labels: &[u64]) -> Vec<Vec<Step<'s>>> {
+        let own = |addr: &u64| (self.start..self.end).contains(addr);
+        let goes = |op: &Op| op.goes_to().filter(own);
+        let mut leaders: Vec<u64> = labels.iter().copied().filter(own).collect();
+        leaders.extend(self.ops.iter().filter_map(goes));
+        leaders.sort_unstable();
+        let ops: Vec<&'s Op> = self.ops.iter().filter(|op| !op.insn.is_padding()).collect();
+        let led = |after: u64, upto: u64| {
+            leaders.partition_point(|&l| l <= after) < leaders.partition_point(|&l| l <= upto)
+        };
+        let joined = |a: &&Op, b: &&Op| {
+            matches!(a.insn.flow, Flow::Next | Flow::Call) && !led(a.insn.addr, b.insn.addr)
+        };
+        let runs: Vec<&[&'s Op]> = ops.chunk_by(joined).collect();
+        let start = |run: &[&Op]| run.first().map_or(self.end, |op| op.insn.addr);
+        let number = |addr: u64| runs.partition_point(|run| start(run) < addr);
+        let block = |run: &&[&'s Op]| {
+            let mut steps: Vec<Step<'s>> =
+                run.iter().map(|op| (op.name(), op.key(), goes(op).map(number))).collect();
+            steps.sort_unstable();
+            steps
+        };
+        runs.iter().map(block).collect()
+    }
+
     fn push(
         &mut self,
         image: &Image<'_>,

@@ -23,6 +23,21 @@ pub(crate) fn padding_only(before: &Code<'_>, after: &Code<'_>) -> bool {
     !before.parts.is_empty() && parts(before).eq(parts(after))
 }
 
+/// Whether both versions are the same blocks in the same order, joined by the same jumps, and differ
+/// within them at most: in operands, in the order of instructions, and in padding. As with
+/// [`padding_only`], code outside functions is not looked into.
+pub(crate) fn within_blocks(before: &Code<'_>, after: &Code<'_>) -> bool {
+    let same = |(a, b): (&PartCode<'_>, &PartCode<'_>)| {
+        (&a.label, a.cold) == (&b.label, b.cold)
+            && a.blocks(&before.labels) == b.blocks(&after.labels)
+    };
+    let (old, new) = (&before.parts, &after.parts);
+    before.image.arch == after.image.arch
+        && !old.is_empty()
+        && old.len() == new.len()
+        && old.iter().zip(new).all(same)
+}
+
 /// Bytes of hot and of cold executable code.
 pub(crate) fn sizes(code: &Code<'_>) -> (u64, u64) {
     let of = |cold: bool| -> u64 {
@@ -274,6 +289,37 @@ f:  leaq .Ltable(%rip), %rdx
         assert_eq!(compared(&old, &old), (true, vec![]));
         let new = table(".long .Lb-.Ltable, .La-.Ltable");
         assert_eq!(compared(&old, &new), (false, vec!["f".to_owned()]));
+    }
+
+    /// Whether two versions of a loop, given as assembly, differ within blocks at most.
+    fn within(old: &str, new: &str) -> bool {
+        let object = |body: &str| {
+            let text = format!(".text\n.globl f\n.type f, @function\nf: {body}\n.size f, .-f\n");
+            compile("gcc", &[], "x.s", &text)
+        };
+        let (old, new) = (object(old), object(new));
+        let (old, new) = (Image::parse(&old).unwrap(), Image::parse(&new).unwrap());
+        within_blocks(&Code::new(&old).unwrap(), &Code::new(&new).unwrap())
+    }
+
+    #[test]
+    fn registers_order_and_padding_are_within_blocks_and_jumps_are_not() {
+        let old = "xorl %eax, %eax; 1: addl $1, %eax; call a; cmpq %rdi, %rsi; jne 1b; 2: ret";
+        assert!(within(old, old));
+        let shorter = old.replace("xorl %eax, %eax", "xorl %r8d, %r8d").replace("$1,", "$700,");
+        assert!(within(old, &shorter));
+        assert!(within(old, &old.replace("%rdi, %rsi", "%rsi, %rdi")));
+        assert!(within(old, &old.replace("1: ", ".p2align 4; 1: ")));
+        assert!(within(old, &old.replace("addl $1, %eax; call a", "call a; addl $1, %eax")));
+        assert!(!within(old, &old.replace("jne", "je")), "another jump");
+        assert!(!within(old, &old.replace("jne 1b", "jne 2f")), "another target");
+        assert!(!within(old, &old.replace("call a", "call b")), "another call");
+        assert!(!within(old, &old.replace("xorl", "nop; movl %ecx, %edx; xorl")), "one more");
+        let two = "1: addl $1, %eax; je 1b; 2: addl $2, %eax; js 2b; ret";
+        let crossed = "1: addl $1, %eax; je 2f; 2: addl $2, %eax; js 1b; ret";
+        assert!(!within(two, crossed), "the same blocks, joined otherwise");
+        let moved = "jmp 1f; 2: ret; 1: xorl %eax, %eax; jmp 2b";
+        assert!(!within(moved, "1: xorl %eax, %eax; jmp 2f; 2: ret; jmp 1b"), "another order");
     }
 
     #[test]

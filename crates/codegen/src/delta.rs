@@ -20,6 +20,11 @@ pub struct CodeDelta {
     /// instructions in the same order, which run as before but may lie better or worse.
     #[serde(default)]
     pub padding_only: bool,
+    /// More than padding differs, but only within blocks: the same blocks in the same order, joined
+    /// by the same jumps, of the same instructions, on other registers or in another order. No block
+    /// has moved and no jump is saved.
+    #[serde(default)]
+    pub within_blocks: bool,
     /// Bytes in hot executable sections (`.text`, `.text.hot…`, per-function sections).
     pub hot_bytes: SizePair,
     /// Bytes in cold executable sections (`.text.unlikely…`, `.cold` parts).

@@ -12,7 +12,7 @@ use crate::object::Arch;
 
 /// What comes after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub enum Flow {
     /// The next instruction.
     Next,
     /// A direct conditional branch: its target, or the next instruction.

@@ -12,7 +12,7 @@
 //! The way of one question: [`Checker::check`] (`checker`) settles the captured command
 //! (`command`), tries the edit in a private copy (`worker`), compiles (`run`, `cache`), reads the
 //! objects (`object`, `insn`, `refs`, `code`) and compares (`compare`, with `lines`, `site`,
-//! `anchors`, `moved`, `blocks`, `excerpt`).
+//! `anchors`, `moved`, `blocks`, `excerpt`). [`listing`] lays an object's instructions open to others.
 
 mod anchors;
 mod blocks;
@@ -26,6 +26,7 @@ mod error;
 mod excerpt;
 mod insn;
 mod lines;
+pub mod listing;
 mod moved;
 mod object;
 mod refs;

@@ -143,6 +143,15 @@ impl<'a> Image<'a> {
         let index = after.checked_sub(1)?;
         (addr < self.parts.get(index)?.end).then_some(index)
     }
+
+    /// The names of the functions that start at `addr`: compilers make equal functions one.
+    pub(crate) fn names_at(&self, addr: u64) -> impl Iterator<Item = &'a str> {
+        let starts = move |s: &&Symbol<'a>| {
+            let section = s.section.and_then(|index| self.sections.get(index));
+            s.function && section.is_some_and(|x| x.code && x.base.wrapping_add(s.value) == addr)
+        };
+        self.symbols.iter().filter(starts).map(|s| s.name)
+    }
 }
 
 fn read_sections<'a>(file: &Elf<'a>, file_bytes: u64) -> Result<Vec<Section<'a>>, ObjectError> {

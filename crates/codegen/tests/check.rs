@@ -191,6 +191,23 @@ fn a_difference_in_padding_alone_is_said() {
     assert!(!poll_with("gcc", &["-O2"]).padding_only);
 }
 
+/// The usual way of `arm` is the only one that returns this number, so GCC joins this condition with
+/// the one inside; what is left of the hint is other registers, and two instructions exchanged.
+#[test]
+fn a_difference_within_blocks_alone_is_said() {
+    let project = Project::new(&[("poll.c", POLL)]);
+    let condition = "arm(&set[i]) == -EAGAIN";
+    let query = Query { condition, when_true: Some("waiting++;"), when_false: None };
+    let hinted = format!("__builtin_expect(!!({condition}), 1)");
+    let text = POLL.replace(condition, &hinted).into_bytes();
+    let edit = Edit { file: "poll.c".into(), text };
+    let unit = unit("poll.c", &["gcc", "-O2"]);
+    let delta = project.checker.check(&unit, &edit, &query.site("poll.c", POLL)).unwrap();
+    assert!(!delta.identical && !delta.padding_only && delta.within_blocks, "{delta:#?}");
+    let other = poll_with("gcc", &["-O2"]);
+    assert!(!other.identical && !other.within_blocks, "{other:#?}");
+}
+
 /// The text of an assertion changes with its condition; that is data, not code.
 #[test]
 fn the_text_of_a_stringified_condition_is_not_code() {

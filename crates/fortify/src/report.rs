@@ -21,6 +21,8 @@ pub enum Function {
     Mempcpy,
     /// Fill with one byte.
     Memset,
+    /// Fill with zeros that no optimiser removes.
+    ExplicitBzero,
     /// Compare two buffers.
     Memcmp,
     /// Find a byte.
@@ -63,6 +65,7 @@ impl Function {
             Self::Memmove => "memmove",
             Self::Mempcpy => "mempcpy",
             Self::Memset => "memset",
+            Self::ExplicitBzero => "explicit_bzero",
             Self::Memcmp => "memcmp",
             Self::Memchr => "memchr",
             Self::MemchrInv => "memchr_inv",
@@ -140,9 +143,10 @@ pub fn set_handler(handler: Handler) {
     HANDLER.store(handler as *mut (), Ordering::Release);
 }
 
-/// Reports an overflow; does not return.
+/// Reports an overflow; does not return. Without a handler the panic names the caller's line.
 #[cold]
 #[inline(never)]
+#[track_caller]
 pub fn overflow(report: Overflow) -> ! {
     let handler = HANDLER.load(Ordering::Acquire);
     if handler.is_null() {

@@ -53,6 +53,7 @@ pub use family::{claim_together, explore, leader};
 pub use guardian::Guardian;
 pub use machine::Machine;
 pub use metric::Metric;
+pub use order::order;
 pub use pilot::{Need, PILOT_SCHEMA, POWER, PilotReport};
 pub use plan::{ARMS_MAX, Arm, BLOCKS_MAX, Build, LOOKS, METRICS_MAX, Plan, Stop, arm_name};
 pub use record::{BlockRecord, RunRecord};

@@ -15,8 +15,10 @@ const PADDING_MAX: u32 = 4096;
 /// Alignment of the stack, below which padding changes nothing.
 const PADDING_STEP: u32 = 16;
 
-/// Indices of `arms` arms in the order in which `slot` runs them.
-pub(crate) fn order(seed: u64, slot: u32, arms: u32) -> Vec<u32> {
+/// Indices of `arms` arms in the order in which `slot` runs them: one of all orders, drawn by the
+/// seed, and in every second slot the reverse of the one before. It never changes between releases.
+#[must_use]
+pub fn order(seed: u64, slot: u32, arms: u32) -> Vec<u32> {
     let mut draw = stream(seed, u64::from(slot / 2));
     let mut order: Vec<u32> = (0..arms).rev().collect();
     for last in (1..order.len()).rev() {

@@ -19,10 +19,11 @@ mod ops;
 mod paths;
 pub mod probe;
 mod ranges;
+pub mod site_counts;
 
 pub use gcno::Graphs;
 pub use model::{
-    BranchRegion, Diagnostic, ExpansionSite, FileProfile, FunctionCount, LineArcs, Pos, Profile,
-    RegionKind, Severity,
+    BranchRegion, Diagnostic, ExpansionSite, FileProfile, FunctionCount, HintCount, LineArcs, Pos,
+    Profile, RegionKind, Severity,
 };
 pub use paths::clean_path;

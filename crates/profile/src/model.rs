@@ -42,6 +42,9 @@ pub struct FileProfile {
     pub arcs: Vec<LineArcs>,
     /// Function entries.
     pub functions: Vec<FunctionCount>,
+    /// Hints of the source that the program itself counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<HintCount>,
 }
 
 /// What a [`BranchRegion`] stands for.
@@ -105,6 +108,24 @@ pub struct FunctionCount {
     pub line: u32,
     /// Times entered.
     pub entered: u64,
+}
+
+/// A hint macro of the hint crate with its own counts: it says itself where it stands and what it
+/// promises, so no grammar is needed to join it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintCount {
+    /// Line of the macro call, from 1.
+    pub line: u32,
+    /// Its column from 1, in characters: compilers of Rust do not count bytes.
+    pub column: u32,
+    /// The outcome that it promises.
+    pub expect: bool,
+    /// The condition, as the compiler prints it.
+    pub condition: String,
+    /// Evaluations with the promised outcome.
+    pub right: u64,
+    /// Evaluations with the other one.
+    pub wrong: u64,
 }
 
 /// How bad a [`Diagnostic`] is.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use crate::paths::map_path;
-use crate::{BranchRegion, FileProfile, FunctionCount, LineArcs, Profile};
+use crate::{BranchRegion, FileProfile, FunctionCount, HintCount, LineArcs, Profile};
 
 impl Profile {
     /// Adds the counts of `other`. All sums stop at `u64::MAX`.
@@ -45,6 +45,7 @@ impl Profile {
                 sum.regions.extend(file.regions);
                 sum.arcs.extend(file.arcs);
                 sum.functions.extend(file.functions);
+                sum.hints.extend(file.hints);
             }
         }
     }
@@ -69,6 +70,7 @@ impl FileProfile {
         self.add_lines(other.lines, other.barriers);
         self.regions.extend(other.regions);
         self.functions.extend(other.functions);
+        self.hints.extend(other.hints);
         absorb_arcs(&mut self.arcs, other.arcs);
         self.normalize();
     }
@@ -94,7 +96,7 @@ impl FileProfile {
         }
     }
 
-    /// Sorts regions and functions and adds up those that are the same.
+    /// Sorts regions, functions and hints and adds up those that are the same.
     pub(crate) fn normalize(&mut self) {
         fn key(r: &BranchRegion) -> (crate::Pos, crate::Pos, bool, Option<&crate::ExpansionSite>) {
             (r.start, r.end, r.kind == crate::RegionKind::Case, r.expanded_at.as_ref())
@@ -116,6 +118,18 @@ impl FileProfile {
             let same = place(next) == place(kept);
             if same {
                 kept.entered = kept.entered.saturating_add(next.entered);
+            }
+            same
+        });
+        fn site(h: &HintCount) -> (u32, u32, bool, &str) {
+            (h.line, h.column, h.expect, &h.condition)
+        }
+        self.hints.sort_by(|a, b| site(a).cmp(&site(b)));
+        self.hints.dedup_by(|next, kept| {
+            let same = site(next) == site(kept);
+            if same {
+                kept.right = kept.right.saturating_add(next.right);
+                kept.wrong = kept.wrong.saturating_add(next.wrong);
             }
             same
         });

@@ -8,8 +8,8 @@
 use core::panic::Location;
 use core::sync::atomic::Ordering;
 
-use crate::report::{Fault, Kind, fault, report};
-use crate::word::{Word, fence};
+use crate::report::{Fault, Kind, fault_of_add_not_zero, report};
+use crate::word::{Word, acquire};
 
 /// A way to count references, for the width `W`. The trait is sealed: a backend that gets an ordering
 /// wrong frees objects in use.
@@ -24,6 +24,10 @@ pub(crate) mod sealed {
     use super::*;
 
     pub trait Backend<W: Word> {
+        /// How a dead object's count is written: as zero, or as a negative number, so that an addition
+        /// to it is told by its sign.
+        const ZERO: W = W::ZERO;
+
         /// Adds `i`, relaxed. A fault if the counter was not positive or the sum exceeds the maximum.
         #[track_caller]
         fn add(counter: &W::Atomic, i: W);
@@ -69,12 +73,11 @@ pub(crate) mod sealed {
                 if old == W::ZERO {
                     return false;
                 }
-                if unlikely::unlikely(overflows(old, i)) {
-                    if !old.is_negative() && limit < W::MAX {
+                if unlikely::unlikely!(overflows(old, i)) {
+                    if old == Self::ZERO || !old.is_negative() && limit < W::MAX {
                         return false;
                     }
-                    fault::<W>(counter, Kind::AddNotZeroOverflow, Location::caller());
-                    return true;
+                    return fault_of_add_not_zero::<W>(counter, Location::caller());
                 }
                 if limit < old.add(i) {
                     return false;
@@ -91,9 +94,9 @@ pub(crate) mod sealed {
         fn dec_if_one(counter: &W::Atomic) -> bool {
             let mut old = W::load(counter, Ordering::Relaxed);
             while old == W::ONE {
-                match Self::compare_exchange(counter, old, W::ZERO, Ordering::Release) {
+                match Self::compare_exchange(counter, old, Self::ZERO, Ordering::Release) {
                     Ok(_) => {
-                        fence(Ordering::Acquire);
+                        acquire::<W>(counter);
                         return true;
                     }
                     Err(now) => old = now,
@@ -111,8 +114,8 @@ pub(crate) mod sealed {
                 if old == W::ONE {
                     return false;
                 }
-                if unlikely::unlikely(old == W::ZERO || old.is_negative()) {
-                    if old == W::ZERO {
+                if unlikely::unlikely!(old == W::ZERO || old.is_negative()) {
+                    if old == W::ZERO || old == Self::ZERO {
                         report(Fault {
                             kind: Kind::SubUseAfterFree,
                             location: Location::caller(),

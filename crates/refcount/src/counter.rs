@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use crate::backend::Backend;
 use crate::lock::Lock;
-use crate::report::{Kind, fault, fault_of_sub};
+use crate::report::{Kind, fault, fault_of_add_not_zero, fault_of_sub};
 use crate::word::{AtomicU32, AtomicU64, Word};
 
 /// The backend of [`RefCount`] and [`RefCount64`] on this target.
@@ -26,29 +26,45 @@ pub type RefCount64 = Counter<DefaultBackend, u64>;
 ///
 /// | value, as a signed number | meaning | who writes |
 /// |---|---|---|
-/// | 0 | no references: the object is dead or about to be | `dec_and_test` and its like, [`set`](Self::set) |
-/// | `1..=MAX` | so many references | all |
+/// | 0 | no references: the object is dead, or its last reference is being dropped | `dec_and_test` and its like, [`set`](Self::set) |
+/// | −2²⁹ (−2⁶¹), by [`Fast`](crate::Fast) on x86-64 | the same, marked; it reads as 0 | whoever dropped the last reference, [`set`](Self::set) to 0 |
+/// | `1..=MAX` | so many references; for an instant also what was added to zero | all |
 /// | [`SATURATED`](Word::SATURATED) | a fault happened: leaked for good | a fault |
 /// | other negative values | a fault that is about to store `SATURATED` | a fault's first half |
+///
+/// [`Full`](crate::Full) has no first halves: it writes nothing that is out of range.
 #[repr(transparent)]
 pub struct Counter<B, W: Word = u32> {
     refs: W::Atomic,
     backend: PhantomData<fn() -> B>,
 }
 
+/// A count as the backend writes it: a macro, for `new` is `const` and a trait's functions are not.
+macro_rules! written {
+    ($n:ident, $word:ty, $backend:ty) => {
+        if $n == <$word as Word>::ZERO {
+            <$backend>::ZERO
+        } else if $n > <$word as Word>::MAX {
+            <$word as Word>::SATURATED
+        } else {
+            $n
+        }
+    };
+}
+
 macro_rules! new {
     ($word:ty, $atomic:ty) => {
         impl<B: Backend<$word>> Counter<B, $word> {
-            /// A counter of `n` references.
+            /// A counter of `n` references. More than [`Word::MAX`] is no count: it is saturated.
             #[cfg(not(loom))]
             pub const fn new(n: $word) -> Self {
-                Self { refs: <$atomic>::new(n), backend: PhantomData }
+                Self { refs: <$atomic>::new(written!(n, $word, B)), backend: PhantomData }
             }
 
-            /// A counter of `n` references.
+            /// A counter of `n` references. More than [`Word::MAX`] is no count: it is saturated.
             #[cfg(loom)]
             pub fn new(n: $word) -> Self {
-                Self { refs: <$atomic>::new(n), backend: PhantomData }
+                Self { refs: <$atomic>::new(written!(n, $word, B)), backend: PhantomData }
             }
         }
     };
@@ -57,38 +73,45 @@ new!(u32, AtomicU32);
 new!(u64, AtomicU64);
 
 impl<B: Backend<W>, W: Word> Counter<B, W> {
-    /// Sets the count, relaxed: for objects nobody else sees yet.
+    /// Sets the count, relaxed: for objects nobody else sees yet. More than [`Word::MAX`] is no count:
+    /// the counter is saturated.
     #[inline(always)]
     pub fn set(&self, n: W) {
-        W::store(&self.refs, n, Ordering::Relaxed);
+        W::store(&self.refs, written!(n, W, B), Ordering::Relaxed);
     }
 
-    /// Sets the count with release: what was written to the object before is seen by whoever then
-    /// takes a reference by an `_acquire` form. For memory that is reused while readers may hold a
-    /// stale pointer to it.
+    /// [`Self::set`] with release: what was written to the object before is seen by whoever then takes a
+    /// reference by an `_acquire` form. For memory that is reused while readers may hold a stale
+    /// pointer to it.
     #[inline(always)]
     pub fn set_release(&self, n: W) {
-        W::store(&self.refs, n, Ordering::Release);
+        W::store(&self.refs, written!(n, W, B), Ordering::Release);
     }
 
     /// The count now, relaxed. Another thread may change it at once, unless the caller owns the only
     /// reference.
     #[inline(always)]
     pub fn read(&self) -> W {
-        W::load(&self.refs, Ordering::Relaxed)
+        Self::shown(W::load(&self.refs, Ordering::Relaxed))
     }
 
     /// [`Self::read`] with acquire: a count of one means that all the others' releases are seen.
     #[inline(always)]
     pub fn read_acquire(&self) -> W {
-        W::load(&self.refs, Ordering::Acquire)
+        Self::shown(W::load(&self.refs, Ordering::Acquire))
+    }
+
+    /// A count as this backend wrote it.
+    #[inline(always)]
+    fn shown(n: W) -> W {
+        if n == B::ZERO { W::ZERO } else { n }
     }
 
     /// Adds `i` references, by somebody who holds one.
     #[inline(always)]
     #[track_caller]
     pub fn add(&self, i: W) {
-        if unlikely::unlikely(i > W::MAX) {
+        if unlikely::unlikely!(i > W::MAX) {
             return fault::<W>(&self.refs, Kind::AddOverflow, Location::caller());
         }
         B::add(&self.refs, i);
@@ -171,7 +194,7 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[track_caller]
     #[must_use = "whoever drops the last reference has to free the object"]
     pub fn sub_and_test(&self, i: W) -> bool {
-        if unlikely::unlikely(i > W::MAX) {
+        if unlikely::unlikely!(i > W::MAX) {
             return fault_of_sub::<W>(&self.refs, Location::caller());
         }
         B::sub_and_test(&self.refs, i)
@@ -224,13 +247,12 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[inline(always)]
     #[track_caller]
     fn add_not_zero_with(&self, i: W, limit: W, success: Ordering) -> bool {
-        if unlikely::unlikely(i > W::MAX) {
+        if unlikely::unlikely!(i > W::MAX) {
             let old = self.read();
             if old == W::ZERO || (!old.is_negative() && limit < W::MAX) {
                 return false;
             }
-            fault::<W>(&self.refs, Kind::AddNotZeroOverflow, Location::caller());
-            return true;
+            return fault_of_add_not_zero::<W>(&self.refs, Location::caller());
         }
         B::add_not_zero(&self.refs, i, limit, success)
     }
@@ -239,5 +261,61 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
 impl<B: Backend<W>, W: Word> fmt::Debug for Counter<B, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Counter").field("refs", &self.read()).field("backend", &B::NAME).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::{Fetch, Full};
+
+    /// A counter in the middle of somebody else's fault, which no caller can set it to.
+    fn torn<B: Backend<u32>>(refs: i32) -> Counter<B, u32> {
+        Counter { refs: AtomicU32::new(refs as u32), backend: PhantomData }
+    }
+
+    fn every_operation_saturates<B: Backend<u32>>() {
+        let saturated = <u32 as Word>::SATURATED;
+        let near = [0, saturated as i32, i32::MIN / 4];
+        let torn_values = near.into_iter().flat_map(|n| [n - 2, n - 1, n + 1, n + 2]);
+        for refs in torn_values.filter(|&n| n < 0).chain([i32::MIN, i32::MIN + 1]) {
+            let check = |what: &str, operation: fn(&Counter<B, u32>)| {
+                let counter = torn::<B>(refs);
+                operation(&counter);
+                assert_eq!(counter.read(), saturated, "{what} of {refs}, {}", B::NAME);
+            };
+            check("add", |c| c.add(3));
+            check("add of the most", |c| c.add(<u32 as Word>::MAX));
+            check("add_not_zero", |c| assert!(c.add_not_zero(1)));
+            check("sub_and_test", |c| assert!(!c.sub_and_test(3)));
+            check("sub_and_test of nothing", |c| assert!(!c.sub_and_test(0)));
+            check("dec_and_test", |c| assert!(!c.dec_and_test()));
+            check("dec", |c| c.dec());
+            // One below zero an increment of `Fast` makes zero of it. Nothing rests there: whoever
+            // took it there has yet to store `SATURATED`.
+            if refs != -1 {
+                check("inc", |c| c.inc());
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_a_fault_leaves_for_an_instant_saturates() {
+        every_operation_saturates::<Fetch>();
+        every_operation_saturates::<Full>();
+        every_operation_saturates::<DefaultBackend>();
+    }
+
+    #[test]
+    fn what_is_no_count_is_saturated() {
+        let saturated = <u32 as Word>::SATURATED;
+        for n in [1 << 31, saturated - 1, saturated, u32::MAX] {
+            let counter = RefCount::new(n);
+            assert_eq!(counter.read(), saturated);
+            counter.set(n);
+            assert_eq!(counter.read(), saturated);
+        }
+        let most = RefCount::new(<u32 as Word>::MAX);
+        assert_eq!(most.read(), <u32 as Word>::MAX);
     }
 }

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 
 use crate::backend::{Backend, overflows, sealed};
 use crate::report::{Kind, fault, fault_of_sub};
-use crate::word::{Word, fence};
+use crate::word::{Word, acquire};
 
 /// A compare-exchange loop that decides before it writes.
 pub enum Full {}
@@ -39,7 +39,7 @@ impl<W: Word> sealed::Backend<W> for Full {
     #[inline(always)]
     #[track_caller]
     fn add(counter: &W::Atomic, i: W) {
-        let sum = |old| (!unlikely::unlikely(overflows(old, i))).then(|| old.add(i));
+        let sum = |old| (!unlikely::unlikely!(overflows(old, i))).then(|| old.add(i));
         if let Err(old) = update(counter, Ordering::Relaxed, sum) {
             let kind = if old == W::ZERO { Kind::AddUseAfterFree } else { Kind::AddOverflow };
             fault::<W>(counter, kind, Location::caller());
@@ -51,11 +51,11 @@ impl<W: Word> sealed::Backend<W> for Full {
     fn sub_and_test(counter: &W::Atomic, i: W) -> bool {
         let difference = |old: W| {
             let fault = old == W::ZERO || old.is_negative() || old < i;
-            (!unlikely::unlikely(fault)).then(|| old.sub(i))
+            (!unlikely::unlikely!(fault)).then(|| old.sub(i))
         };
         match update(counter, Ordering::Release, difference) {
             Ok(old) if old == i => {
-                fence(Ordering::Acquire);
+                acquire::<W>(counter);
                 true
             }
             Ok(_) => false,
@@ -68,7 +68,7 @@ impl<W: Word> sealed::Backend<W> for Full {
     fn dec(counter: &W::Atomic) {
         let difference = |old: W| {
             let fault = old <= W::ONE || old.is_negative();
-            (!unlikely::unlikely(fault)).then(|| old.sub(W::ONE))
+            (!unlikely::unlikely!(fault)).then(|| old.sub(W::ONE))
         };
         if update(counter, Ordering::Release, difference).is_err() {
             fault::<W>(counter, Kind::DecLeak, Location::caller());

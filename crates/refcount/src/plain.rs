@@ -3,9 +3,10 @@
 use core::sync::atomic::Ordering;
 
 use crate::backend::{Backend, sealed};
-use crate::word::{Word, fence};
+use crate::word::{Word, acquire};
 
-/// Atomic arithmetic and nothing else: wraps. For measuring; never use it for references.
+/// Atomic arithmetic and nothing else: wraps, and knows no limit. Only an argument beyond
+/// [`Word::MAX`] saturates, as in every backend, because the counter looks at it first. For measuring; never use it for references.
 pub enum Plain {}
 
 impl<W: Word> Backend<W> for Plain {
@@ -22,7 +23,7 @@ impl<W: Word> sealed::Backend<W> for Plain {
     fn sub_and_test(counter: &W::Atomic, i: W) -> bool {
         let last = W::fetch_sub(counter, i, Ordering::Release) == i;
         if last {
-            fence(Ordering::Acquire);
+            acquire::<W>(counter);
         }
         last
     }

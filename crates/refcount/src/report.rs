@@ -8,7 +8,7 @@ use core::fmt;
 use core::panic::Location;
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
-use crate::word::Word;
+use crate::word::{Word, acquire};
 
 /// What went wrong. The words after the dash are Linux's name for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +47,9 @@ impl fmt::Display for Fault {
                 "increment beyond the greatest count; saturated, the object is leaked"
             }
             Kind::AddUseAfterFree => "increment of a counter that was zero; use after free",
-            Kind::SubUseAfterFree => "decrement below zero; use after free",
+            Kind::SubUseAfterFree => {
+                "decrement of a counter that held less, or was saturated before; use after free"
+            }
             Kind::DecLeak => {
                 "decrement to zero where a reference had to remain; the object is leaked"
             }
@@ -86,6 +88,10 @@ pub fn rearm() {
 }
 
 /// Saturates the counter and reports.
+///
+/// The store must not hide what [`Counter::set_release`](crate::Counter::set_release) published: an
+/// `_acquire` form gives a reference to a saturated counter too. So the fault takes over what the value
+/// before it had released, and releases it again.
 #[cold]
 #[inline(never)]
 pub(crate) fn fault<W: Word>(
@@ -93,24 +99,34 @@ pub(crate) fn fault<W: Word>(
     kind: Kind,
     location: &'static Location<'static>,
 ) {
-    W::store(counter, W::SATURATED, Ordering::Relaxed);
+    acquire::<W>(counter);
+    W::store(counter, W::SATURATED, Ordering::Release);
     report(Fault { kind, location, counter: core::ptr::from_ref(counter).addr() });
 }
 
-/// [`fault`] of an addition, by a backend that no longer has the old value.
+/// [`fault`] of an addition, by a backend that no longer has the old value. `room` is the greatest
+/// value that could have been added to: a backend has it at hand, and not what it added. `zero` is how
+/// the backend writes a dead object's count.
 ///
-/// The sum was written, so a counter that is not negative now was zero before, and a negative one
-/// went past the greatest count. Only a second fault on the same counter in between, which has had
-/// its own report, can make the one look like the other.
+/// The sum was written, so what was there before is the value now less what was added. An addition
+/// that faults without a negative value before or after it was one to zero. Only a second fault on
+/// the same counter in between, which has had its own report, can make one look like the other.
 #[cold]
 #[inline(never)]
-#[cfg_attr(not(refcount_fast), expect(dead_code, reason = "no backend in assembly"))]
-pub(crate) fn fault_of_add<W: Word>(counter: &W::Atomic, location: &'static Location<'static>) {
-    let kind = if W::load(counter, Ordering::Relaxed).is_negative() {
-        Kind::AddOverflow
-    } else {
-        Kind::AddUseAfterFree
-    };
+#[cfg_attr(
+    not(any(refcount_fast, all(loom, test))),
+    expect(dead_code, reason = "no backend in assembly")
+)]
+pub(crate) fn fault_of_add<W: Word>(
+    counter: &W::Atomic,
+    room: W,
+    location: &'static Location<'static>,
+    zero: W,
+) {
+    let now = W::load(counter, Ordering::Relaxed);
+    let old = now.sub(W::MAX.sub(room));
+    let overflow = old != zero && (old.is_negative() || now.is_negative());
+    let kind = if overflow { Kind::AddOverflow } else { Kind::AddUseAfterFree };
     fault::<W>(counter, kind, location);
 }
 
@@ -127,15 +143,50 @@ pub(crate) fn fault_of_sub<W: Word>(
     core::hint::black_box(false)
 }
 
+/// [`fault`] of a last reference that was not the last: somebody who had none took one meanwhile. The
+/// answer is that of [`fault_of_sub`], so that the object is leaked and not freed under them.
+#[cold]
+#[inline(never)]
+#[cfg_attr(
+    not(any(all(refcount_fast, target_arch = "x86_64"), all(loom, test))),
+    expect(dead_code, reason = "no backend that marks the dead")
+)]
+pub(crate) fn fault_of_last<W: Word>(
+    counter: &W::Atomic,
+    location: &'static Location<'static>,
+) -> bool {
+    fault::<W>(counter, Kind::AddUseAfterFree, location);
+    core::hint::black_box(false)
+}
+
+/// [`fault`] of a conditional addition, and its answer: there is a reference, if one too many. As in
+/// [`fault_of_sub`], the answer is made here for the caller's sake.
+#[cold]
+#[inline(never)]
+pub(crate) fn fault_of_add_not_zero<W: Word>(
+    counter: &W::Atomic,
+    location: &'static Location<'static>,
+) -> bool {
+    fault::<W>(counter, Kind::AddNotZeroOverflow, location);
+    core::hint::black_box(true)
+}
+
+/// Sets `bit` of [`REPORTED`]; the bits before. On aarch64 not by what the compiler makes of an atomic:
+/// in a build for `+lse` that is an instruction the CPU may not have, though the counters do without.
+fn mark(bit: u8) -> u8 {
+    #[cfg(all(refcount_fast, target_arch = "aarch64"))]
+    return crate::fast::set_bits(&REPORTED, bit);
+    #[cfg(not(all(refcount_fast, target_arch = "aarch64")))]
+    REPORTED.fetch_or(bit, Ordering::Relaxed)
+}
+
 /// Reports without touching the counter.
 #[cold]
 #[inline(never)]
 pub(crate) fn report(fault: Fault) {
     let bit = 1 << fault.kind as u8;
     // The load keeps a counter that faults at every use from writing this line at every use.
-    if REPORTED.load(Ordering::Relaxed) & bit != 0
-        || REPORTED.fetch_or(bit, Ordering::Relaxed) & bit != 0
-    {
+    if REPORTED.load(Ordering::Relaxed) & bit != 0 || mark(bit) & bit != 0 {
         return;
     }
     let handler = HANDLER.load(Ordering::Acquire);

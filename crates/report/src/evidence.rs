@@ -95,9 +95,10 @@ pub struct ExcerptLine {
 pub enum Fate {
     /// Part of the combined patch.
     Kept,
-    /// The machine code is the same with it, or with the hints that rank above it.
+    /// The machine code is the same with it, or with the hints that rank above it, as far
+    /// as the order of blocks and the jumps between them go.
     NoOp,
-    /// It changes the machine code for the worse: no block moves and more jumps are taken.
+    /// It changes the machine code, but within blocks only, or it saves no jump and moves no block.
     NoBenefit,
     /// Its patch does not build or breaks the project's tests.
     Withdrawn,

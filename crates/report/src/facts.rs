@@ -240,18 +240,25 @@ pub(crate) fn audit_verdict(verdict: AuditVerdict) -> &'static str {
         AuditVerdict::Right => "right",
         AuditVerdict::Wrong => "wrong",
         AuditVerdict::Redundant => "redundant",
+        AuditVerdict::NotExecuted => "not executed",
     }
 }
 
-/// `11 right, 2 wrong, 1 redundant`.
+/// `11 right, 2 wrong, 1 redundant`; those not executed only where there are any, as only counts
+/// that a program keeps of its own hints tell of them.
 pub(crate) fn audit_counts(scan: &Scan) -> String {
     let of = |verdict| scan.audit.iter().filter(|row| row.verdict == verdict).count() as u64;
-    format!(
+    let mut text = format!(
         "{} right, {} wrong, {} redundant",
         count(of(AuditVerdict::Right)),
         count(of(AuditVerdict::Wrong)),
         count(of(AuditVerdict::Redundant)),
-    )
+    );
+    let idle = of(AuditVerdict::NotExecuted);
+    if idle > 0 {
+        text.push_str(&format!(", {} not executed", count(idle)));
+    }
+    text
 }
 
 /// A severity, as one word.
@@ -314,9 +321,12 @@ pub(crate) fn dose(one: &WorkloadBench) -> Option<String> {
         return Some(text.to_owned());
     }
     let [low, high] = dose.cycles_ci95.map(|cycles| decimal(cycles, 1));
+    let conditions = match dose.sites {
+        1 => "the hinted condition".to_owned(),
+        n => format!("one of the {}", counted(n, "hinted condition")),
+    };
     let each = format!(
-        "{low} to {high} cycles saved each time one of the {} is executed ({} a run)",
-        counted(dose.sites, "hinted condition"),
+        "{low} to {high} cycles saved each time {conditions} is executed ({} a run)",
         rough(dose.executions as f64)
     );
     Some(if dose.suspicious {

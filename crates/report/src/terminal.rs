@@ -27,7 +27,7 @@ pub fn terminal(evidence: &Evidence, width: usize, color: bool) -> String {
         let name = candidate(evidence, &site.id).map_or_else(|| prose(&site.id), place);
         benches(&mut screen, &format!("A/B of {name} alone"), &site.bench);
     }
-    audit_rows(&mut screen, &evidence.scan);
+    audit_rows(&mut screen, &evidence.scan, false);
     diagnostics(&mut screen, &evidence.scan, false);
     closing(&mut screen, evidence);
     screen.finish()

@@ -1,15 +1,15 @@
 //! What `unlikely scan` prints for people: the conditions worth a look, and what is wrong already.
 
-use unlikely_advise::{AuditVerdict, Candidate, Scan, SiteVerdict};
+use unlikely_advise::{AuditRow, AuditVerdict, Candidate, Scan, SiteVerdict};
 use unlikely_profile::{Diagnostic, Severity};
 
 use crate::facts::{
-    audit_counts, condition, diagnostic_counts, function, hint, place, polarity, rare_of, severity,
-    site_verdict, stressor_only, verdict_counts,
+    audit_counts, audit_verdict, condition, diagnostic_counts, function, hint, place, polarity,
+    rare, rare_of, severity, site_verdict, stressor_only, verdict_counts,
 };
 use crate::figures::{count, counted};
 use crate::screen::{Screen, Tone};
-use crate::text::{NBSP, clip, clip_middle, columns, named, prose, right};
+use crate::text::{NBSP, clip, clip_middle, columns, left, named, prose, right};
 
 /// Wrong hints and diagnostics that are listed before the rest is only counted.
 const LISTED_MAX: usize = 20;
@@ -29,7 +29,7 @@ pub fn scan_terminal(scan: &Scan, top: usize, width: usize, color: bool) -> Stri
         proposal(&mut screen, at + 1, candidate);
     }
     others(&mut screen, scan);
-    audit_rows(&mut screen, scan);
+    audit_rows(&mut screen, scan, true);
     diagnostics(&mut screen, scan, true);
     if shown > 0 {
         screen.heading("Next", "");
@@ -81,27 +81,72 @@ fn others(screen: &mut Screen, scan: &Scan) {
     }
 }
 
-/// The existing hints that the counts contradict.
-pub(crate) fn audit_rows(screen: &mut Screen, scan: &Scan) {
-    let wrong: Vec<_> =
-        scan.audit.iter().filter(|row| row.verdict == AuditVerdict::Wrong).collect();
+/// The existing hints: those that the counts contradict, the most broken promise first; with `all`
+/// the others below them, a line each.
+pub(crate) fn audit_rows(screen: &mut Screen, scan: &Scan, all: bool) {
     if scan.audit.is_empty() {
         return;
     }
     let total = count(scan.audit.len() as u64);
     screen.heading("Existing hints", &format!("{total}: {}", audit_counts(scan)));
+    let of = |verdict| scan.audit.iter().filter(move |row| row.verdict == verdict);
+    let mut wrong: Vec<&AuditRow> = of(AuditVerdict::Wrong).collect();
+    // By the share of broken promises; a sort keeps the order of the text where it is the same.
+    wrong.sort_by(|a, b| broken_share(b).total_cmp(&broken_share(a)));
     for row in wrong.iter().take(LISTED_MAX) {
-        let at = format!("{}:{}", named(&row.file, "(no file)"), row.line);
-        let at = clip_middle(&at, screen.width.saturating_sub(10));
-        let word = screen.paint(Tone::Bad, "wrong");
-        screen.line(&format!("  {word}  {at}"));
-        let room = screen.width.saturating_sub(9);
-        screen.line(&format!("         {}", clip(&named(&row.hint, "(empty hint)"), room)));
-        let counts =
-            format!("promises {}; {}", row.expect, rare_of(row.expect, row.executed, row.taken));
-        screen.paragraph(Tone::Plain, &counts, "         ", "         ");
+        wrong_row(screen, row);
     }
     and_more(screen, wrong.len());
+    if !all {
+        return;
+    }
+    for verdict in [AuditVerdict::NotExecuted, AuditVerdict::Redundant, AuditVerdict::Right] {
+        for row in of(verdict).take(LISTED_MAX) {
+            other_row(screen, row);
+        }
+        and_more(screen, of(verdict).count());
+    }
+}
+
+fn broken_share(row: &AuditRow) -> f64 {
+    rare(row.expect, row.executed, row.taken).0 as f64 / row.executed.max(1) as f64
+}
+
+fn audit_place(row: &AuditRow) -> String {
+    format!("{}:{}", named(&row.file, "(no file)"), row.line)
+}
+
+fn wrong_row(screen: &mut Screen, row: &AuditRow) {
+    let at = clip_middle(&audit_place(row), screen.width.saturating_sub(10));
+    let word = screen.paint(Tone::Bad, audit_verdict(row.verdict));
+    screen.line(&format!("  {word}  {at}"));
+    let room = screen.width.saturating_sub(9);
+    screen.line(&format!("         {}", clip(&named(&row.hint, "(empty hint)"), room)));
+    let counts =
+        format!("promises {}; {}", row.expect, rare_of(row.expect, row.executed, row.taken));
+    screen.paragraph(Tone::Plain, &counts, "         ", "         ");
+}
+
+/// A hint that is not wrong: its verdict, place and text, and what speaks against it.
+fn other_row(screen: &mut Screen, row: &AuditRow) {
+    const WORD: usize = 14;
+    let word = left(audit_verdict(row.verdict), WORD);
+    let room = screen.width.saturating_sub(WORD + 2);
+    let counts = match row.verdict {
+        AuditVerdict::NotExecuted => String::new(),
+        _ => format!("  {}", rare_of(row.expect, row.executed, row.taken)),
+    };
+    let hint = named(&row.hint, "(empty hint)");
+    let text = format!("{}  {hint}{counts}", audit_place(row));
+    if columns(&text) <= room {
+        screen.line(&format!("  {word}{text}"));
+    } else {
+        let at = clip_middle(&audit_place(row), room);
+        screen.line(&format!("  {word}{at}"));
+        let indent = " ".repeat(WORD + 2);
+        screen.line(&format!("{indent}{}", clip(&hint, room)));
+        screen.paragraph(Tone::Plain, counts.trim_start(), &indent, &indent);
+    }
 }
 
 fn and_more(screen: &mut Screen, n: usize) {

@@ -77,7 +77,9 @@ pub(crate) fn check(
                 "it changes the machine code, but saves no jump and moves no block".to_owned();
         } else if hint.fate == Fate::Kept && desk.adds_nothing(&out, &hint)? {
             hint.fate = Fate::NoOp;
-            hint.reason = "it changes nothing beside the hints that rank above it".to_owned();
+            hint.reason =
+                "beside the hints that rank above it, it moves no block and saves no jump"
+                    .to_owned();
         }
         out.push(hint);
     }
@@ -274,6 +276,11 @@ fn fate(code: &[CodeDelta], broken: Option<String>) -> (Fate, String) {
     }
     if code.iter().all(|d| d.identical || d.padding_only) {
         return (Fate::NoOp, "it changes alignment padding only".to_owned());
+    }
+    if code.iter().all(|d| d.identical || d.padding_only || d.within_blocks) {
+        let why =
+            "it changes the machine code within blocks only: no block moves and no jump is saved";
+        return (Fate::NoBenefit, why.to_owned());
     }
     let functions = || code.iter().filter(|d| !d.identical).flat_map(|d| &d.functions);
     let moved = functions().any(|f| f.blocks_moved.is_some_and(|n| n > 0));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     }
     let (dir, named) = folder_and_profiles(&args.paths)?;
     let project = Project::open(dir)?;
-    let sources = project.sources()?;
+    let sources = project.texts()?;
     let mut inputs = import::read(named)?;
     let joined = join(&project, dir, &mut inputs, &args.map, &sources)?;
     let what = what_was_taken(&inputs);

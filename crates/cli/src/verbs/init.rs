@@ -86,7 +86,7 @@ fn text(name: &str, recipe: &Recipe) -> String {
 
 [project]
 name = {name}
-language = "c"              # the one language that is understood
+language = "c"              # "rust": `import` and `scan` only, of hints that count themselves
 
 # Run by sh in private copies of this folder, never in the folder itself, with CC, CFLAGS and
 # LDFLAGS set; run again in the same copy after a source file was edited.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use unlikely_advise::{Advice, Thresholds, Workload, advise};
+use unlikely_advise::{Advice, Thresholds, Workload, advise, audit_counted};
 use unlikely_profile::{Diagnostic, Severity};
 use unlikely_source::{MacroTable, sites};
 
@@ -12,7 +12,7 @@ use super::record::{Recording, hash};
 use crate::args::{Format, ScanArgs};
 use crate::exit::Exit;
 use crate::output::{color, print, width};
-use crate::project::Project;
+use crate::project::{Project, is_c};
 use crate::steps::evidence::proposes;
 
 /// The advice and the text that it is about.
@@ -43,9 +43,9 @@ pub(crate) fn run(dir: &Path, args: &ScanArgs) -> anyhow::Result<Exit> {
 
 /// Joins a recording with the project's text as it is now.
 pub(crate) fn scan(project: &Project, recording: &Recording) -> anyhow::Result<Scanned> {
-    let sources = project.sources()?;
+    let sources = project.texts()?;
     let mut table = MacroTable::default();
-    for (path, text) in &sources {
+    for (path, text) in sources.iter().filter(|(path, _)| is_c(path)) {
         table.add(path, text);
     }
     let mut stale = Vec::new();
@@ -69,12 +69,13 @@ pub(crate) fn scan(project: &Project, recording: &Recording) -> anyhow::Result<S
     let counted = |path: &str| workloads.iter().any(|w| w.profile.files.contains_key(path));
     let files = sources
         .iter()
-        .filter(|(path, _)| counted(path))
+        .filter(|(path, _)| is_c(path) && counted(path))
         .map(|(path, text)| (path.clone(), sites(text, &table)))
         .collect();
     let config = project.config.advise;
     let thresholds = Thresholds { rare_max: config.rare_max, executed_min: config.executed_min };
     let mut advice = advise(&workloads, &files, thresholds);
+    audit_counted(&workloads, &sources, &mut advice.scan);
     let diagnostics = &mut advice.scan.diagnostics;
     diagnostics.splice(0..0, recording.diagnostics.iter().cloned());
     stale.sort_unstable();

@@ -1,21 +1,48 @@
 //! x86-64.
 //!
-//! `lock dec` sets the flags of the signed difference, so that "less" is an underflow and "equal" the
-//! last reference. An addition must refuse zero too, which no flag of the sum tells from another small
-//! count: it takes the old value (`lock xadd`), and the sum, made again in a register, is good exactly
-//! if it is above one as a signed number. 0 gives one, a negative count gives zero or less, the greatest
-//! count wraps to the least.
+//! The instruction that writes says by its flags what came of it, and all that is left is a jump. The
+//! one thing that no flag tells is an increment from zero: one is a count like any other. So zero is
+//! not left there. Whoever drops the last reference marks the object as dead by a negative count, and
+//! from there an increment is out of range by its sign, as one beyond the greatest count is:
+//!
+//! ```text
+//!   MAX ── inc ──► negative: saturated        ("js" after "lock inc")
+//!    ▲
+//!    │ inc, dec
+//!    ▼
+//!    1 ── dec_and_test ──► 0 ── xchg ──► DEAD, the caller's to free
+//!                          │               └── inc ──► negative: saturated
+//!                          └── inc by somebody without a reference ──► 1
+//!                                   the xchg finds it: saturated, and nobody frees
+//! ```
+//!
+//! The exchange is paid once in an object's life, and finds more than a check at the increment could:
+//! an object that was taken up again between its last drop and its mark is leaked, not freed. `lock
+//! xadd`, which has the old value to check, costs about 4 % more than `lock inc` on the machine that
+//! this was measured on, whatever is done with the value; Linux's `rcuref` marks its dead for the same
+//! reason. An addition of any number has to look at the old value all the same, since it may step over
+//! the whole negative half.
 
 use core::arch::asm;
 use core::panic::Location;
 use core::sync::atomic::Ordering;
 
 use crate::backend::{Backend, sealed};
-use crate::report::{Kind, fault, fault_of_add, fault_of_sub};
-use crate::word::fence;
+use crate::report::{Kind, fault, fault_of_add, fault_of_last, fault_of_sub};
+use crate::word::{Sealed, Word};
 
 /// Flags and a branch out of line.
 pub enum Fast {}
+
+/// Marks an object whose count went to zero; whether it stayed there until then. The acquire is of all
+/// that other holders did, whose decrements this exchange comes after.
+#[inline(always)]
+fn last<W: Word>(counter: &W::Atomic, location: &'static Location<'static>) -> bool {
+    if unlikely::unlikely!(W::swap(counter, W::DEAD, Ordering::Acquire) != W::ZERO) {
+        return fault_of_last::<W>(counter, location);
+    }
+    true
+}
 
 macro_rules! fast {
     ($word:ty, $atomic:ty, $size:literal, $register:literal) => {
@@ -24,6 +51,8 @@ macro_rules! fast {
         }
 
         impl sealed::Backend<$word> for Fast {
+            const ZERO: $word = <$word as Sealed>::DEAD;
+
             #[inline(always)]
             #[track_caller]
             fn inc(counter: &$atomic) {
@@ -31,13 +60,13 @@ macro_rules! fast {
                 // is used, and memory and flags are taken as changed.
                 unsafe {
                     asm!(
-                        concat!("lock xadd ", $size, " ptr [{p}], {v:", $register, "}"),
-                        concat!("inc {v:", $register, "}"),
-                        concat!("cmp {v:", $register, "}, 1"),
-                        "jle {out_of_range}",
+                        concat!("lock inc ", $size, " ptr [{p}]"),
+                        "js {out_of_range}",
                         p = in(reg) counter.as_ptr(),
-                        v = inout(reg) 1 as $word => _,
-                        out_of_range = label { fault_of_add::<$word>(counter, Location::caller()) },
+                        out_of_range = label {
+                            let room = <$word as Word>::MAX - 1;
+                            fault_of_add::<$word>(counter, room, Location::caller(), <$word as Sealed>::DEAD);
+                        },
                         options(nostack),
                     );
                 }
@@ -46,6 +75,7 @@ macro_rules! fast {
             #[inline(always)]
             #[track_caller]
             fn add(counter: &$atomic, i: $word) {
+                let room = <$word as Word>::MAX - i;
                 // SAFETY: as in `inc`.
                 unsafe {
                     asm!(
@@ -55,8 +85,13 @@ macro_rules! fast {
                         "jae {out_of_range}",
                         p = in(reg) counter.as_ptr(),
                         v = inout(reg) i => _,
-                        room = in(reg) <$word as crate::Word>::MAX - i,
-                        out_of_range = label { fault_of_add::<$word>(counter, Location::caller()) },
+                        room = in(reg) room,
+                        out_of_range = label {
+                            fault_of_add::<$word>(
+                                counter,
+                                room,
+                                Location::caller(), <$word as Sealed>::DEAD);
+                        },
                         options(nostack),
                     );
                 }
@@ -76,8 +111,7 @@ macro_rules! fast {
                             return fault_of_sub::<$word>(counter, Location::caller());
                         },
                         last = label {
-                            fence(Ordering::Acquire);
-                            return true;
+                            return last::<$word>(counter, Location::caller());
                         },
                         options(nostack),
                     );
@@ -101,11 +135,10 @@ macro_rules! fast {
                         },
                         zero = label {
                             // Nothing taken from nothing is no last reference.
-                            if unlikely::unlikely(i == 0) {
+                            if unlikely::unlikely!(i == 0) {
                                 return fault_of_sub::<$word>(counter, Location::caller());
                             }
-                            fence(Ordering::Acquire);
-                            return true;
+                            return last::<$word>(counter, Location::caller());
                         },
                         options(nostack),
                     );
@@ -135,3 +168,22 @@ macro_rules! fast {
 
 fast!(u32, core::sync::atomic::AtomicU32, "dword", "e");
 fast!(u64, core::sync::atomic::AtomicU64, "qword", "r");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::AtomicU32;
+
+    /// Between its last drop and its mark the object was taken up, dropped once more, or both.
+    #[test]
+    fn an_object_that_did_not_stay_dead_is_not_freed() {
+        for meanwhile in [1, 2, u32::MAX, <u32 as Word>::SATURATED, <u32 as Sealed>::DEAD] {
+            let counter = AtomicU32::new(meanwhile);
+            assert!(!last::<u32>(&counter, Location::caller()), "{meanwhile:#x}");
+            assert_eq!(counter.into_inner(), <u32 as Word>::SATURATED, "{meanwhile:#x}");
+        }
+        let counter = AtomicU32::new(0);
+        assert!(last::<u32>(&counter, Location::caller()));
+        assert_eq!(counter.into_inner(), <u32 as Sealed>::DEAD);
+    }
+}

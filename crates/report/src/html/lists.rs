@@ -30,7 +30,8 @@ pub(super) fn audit(scan: &Scan) -> Markup {
     rows.sort_by_key(|row| match row.verdict {
         AuditVerdict::Wrong => 0,
         AuditVerdict::Redundant => 1,
-        AuditVerdict::Right => 2,
+        AuditVerdict::NotExecuted => 2,
+        AuditVerdict::Right => 3,
     });
     html! {
         @if !rows.is_empty() {
@@ -60,7 +61,7 @@ fn audit_row(row: &AuditRow) -> Markup {
     let tone = match row.verdict {
         AuditVerdict::Right => "good",
         AuditVerdict::Wrong => "bad",
-        AuditVerdict::Redundant => "dim",
+        AuditVerdict::Redundant | AuditVerdict::NotExecuted => "dim",
     };
     html! {
         tr {

@@ -10,6 +10,7 @@ pub(crate) enum Kind {
     GccNotes,
     LlvmCov,
     Lcov,
+    SiteCounts,
 }
 
 impl fmt::Display for Kind {
@@ -20,6 +21,7 @@ impl fmt::Display for Kind {
             Self::GccNotes => "GCC notes (.gcno)",
             Self::LlvmCov => "llvm-cov JSON",
             Self::Lcov => "lcov tracefile",
+            Self::SiteCounts => "the program's own counts of its hints",
         })
     }
 }
@@ -61,7 +63,7 @@ pub(crate) fn of(bytes: &[u8]) -> Result<Kind, &'static str> {
             Err("gcov's text: import what `gcov --json-format -b` writes")
         }
         Some(_) => Err("no profile that is known: gcov JSON, .gcda and .gcno, llvm-cov export \
-                        JSON, or an lcov tracefile"),
+                        JSON, an lcov tracefile, or what a program wrote of its own hints"),
     }
 }
 
@@ -71,6 +73,7 @@ fn json(text: &[u8]) -> Kind {
     let first_key = parts.nth(1).unwrap_or_default();
     match first_key {
         b"data" | b"type" | b"version" => Kind::LlvmCov,
+        b"schema" => Kind::SiteCounts,
         _ => Kind::GcovJson,
     }
 }
@@ -98,6 +101,7 @@ mod tests {
             (b"\xef\xbb\xbf {\n  \"version\": \"3.0.1\"", Kind::LlvmCov),
             (b"{\"gcc_version\": \"12.2.0\"", Kind::GcovJson),
             (b"{\"files\": [", Kind::GcovJson),
+            (b"{\"schema\":\"unlikely/sites/1\"}\n", Kind::SiteCounts),
             (b"TN:\nSF:a.c\n", Kind::Lcov),
             (b"# made by hand\n\nSF:a.c\n", Kind::Lcov),
         ] {

@@ -19,7 +19,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use unlikely_profile::{Diagnostic, Profile, Severity, gcda, gcno, gcov_json, lcov, llvm_cov};
+use unlikely_profile::{
+    Diagnostic, Profile, Severity, gcda, gcno, gcov_json, lcov, llvm_cov, site_counts,
+};
 
 use super::{Counted, files_below};
 use crate::exit::{Exit, fail};
@@ -108,6 +110,7 @@ impl Inputs {
                 let counted = match kind {
                     Kind::LlvmCov => llvm_cov::read(&bytes, &name),
                     Kind::Lcov => lcov::read(&bytes, &name),
+                    Kind::SiteCounts => site_counts::read(&bytes, &name),
                     _ => gcov_json::read(&bytes, &name),
                 };
                 self.add(kind, counted);

@@ -1,0 +1,7 @@
+//! `experiment-fortify`: see the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    experiments::main(&experiment_fortify::source())
+}
