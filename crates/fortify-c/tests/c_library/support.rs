@@ -43,7 +43,11 @@ pub(crate) fn prefix() -> &'static Path {
 pub(crate) fn prefix_aarch64() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
+        let root = succeed(&mut Command::new(script("aarch64-root")));
+        let rustc = format!("{}/rustc", text(&root.stdout).trim());
+        assert!(Path::new(&rustc).exists(), "no compiler for aarch64: run scripts/install-aarch64");
         let environment = [
+            ("RUSTC", &*rustc),
             ("CARGO_BUILD_TARGET", "aarch64-unknown-linux-gnu"),
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
             ("CC", "aarch64-linux-gnu-gcc"),
@@ -54,6 +58,10 @@ pub(crate) fn prefix_aarch64() -> &'static Path {
     })
 }
 
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(name)
+}
+
 /// Runs the install script. Once a process is enough; the file lock is for several processes.
 fn install(name: &str, environment: &[(&str, &str)]) -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fortify-c");
@@ -61,8 +69,7 @@ fn install(name: &str, environment: &[(&str, &str)]) -> PathBuf {
     fs::create_dir_all(&place).expect("a directory for the installed library");
     let lock = File::create(place.join("lock")).expect("a lock file");
     lock.lock().expect("the only process that installs");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-fortify-c");
-    let mut install = Command::new(script);
+    let mut install = Command::new(script("install-fortify-c"));
     install.arg(&prefix).env("CARGO_TARGET_DIR", place.join("build"));
     // Flags of this test run, such as coverage, are not for a library without std.
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "DESTDIR"] {
