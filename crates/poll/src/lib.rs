@@ -30,7 +30,7 @@
 //! - The set may have as many entries as the process may have descriptors; one more is an error.
 //!
 //! # Layers
-//! [`scan`] is the loop over the entries, once. [`poll_until`] waits until it finds something.
+//! [`scan()`] is the loop over the entries, once. [`poll_until`] waits until it finds something.
 //! [`poll()`] and [`ppoll`] take the timeouts of the two system calls, over a set in this memory.
 //! [`user`] has both over a set in user memory, and the restart.
 //!

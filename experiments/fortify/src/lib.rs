@@ -4,7 +4,8 @@
 //! stressor that reads random bytes: they are generated block by block, and each block is copied out.
 //! Here that is a ChaCha20 stream read 1024 bytes at a time. `unhinted` has the checks without the
 //! hints; `warm` lacks the cold attribute of the handler too, which tells a compiler as much as a hint
-//! does. Beside that, copies alone: checked against unchecked.
+//! does. Beside that, copies alone: checked against unchecked, between objects whose sizes are known when
+//! the program runs (`check`) or when it is compiled (`sized`), as most are that the patch is about.
 
 use experiments::{
     Arm, Bar, Build, Comparison, Experiment, ExperimentError, Listing, Objects, Published, Recipe,
@@ -19,6 +20,8 @@ const UNCHECKED: &str = "unchecked";
 const WITHOUT_CHECK: u32 = 8;
 /// And for the form that returns an overflow.
 const RETURNED: u32 = 16;
+/// And for copies between objects of known size.
+const SIZED: u32 = 24;
 /// What the hinted build is held against: its object, its name, and what of it is compared.
 const FORMS_OF_HINT: [(&str, &str, &str); 2] =
     [(BEFORE, "hint", "the hints"), (WARM, "cold", "the hints and the cold handler")];
@@ -72,7 +75,7 @@ fn make(objects: &Objects) -> Result<Experiment, ExperimentError> {
         "check-stress".to_owned(),
         "the check, random bytes".to_owned(),
         READ,
-        checked(objects, 0)?,
+        checked(objects, 0, 0)?,
     ));
     for (scenario, bytes, operation, at_most) in COPIES {
         for (before, name, title) in
@@ -88,15 +91,19 @@ fn make(objects: &Objects) -> Result<Experiment, ExperimentError> {
                 )
             });
         }
-        comparisons.push(Comparison {
-            bars: vec![Bar { arm: AFTER.to_owned(), at_most }],
-            ..comparison(
-                format!("check-{bytes}"),
-                format!("the check, {bytes} bytes"),
-                operation,
-                checked(objects, scenario)?,
-            )
-        });
+        for (name, title, more) in
+            [("check", "the check", 0), ("sized", "the check of objects of known size", SIZED)]
+        {
+            comparisons.push(Comparison {
+                bars: vec![Bar { arm: AFTER.to_owned(), at_most }],
+                ..comparison(
+                    format!("{name}-{bytes}"),
+                    format!("{title}, {bytes} bytes"),
+                    operation,
+                    checked(objects, scenario, more)?,
+                )
+            });
+        }
     }
     for (before, name, title) in FORMS_OF_HINT {
         comparisons.push(Comparison {
@@ -117,12 +124,12 @@ fn make(objects: &Objects) -> Result<Experiment, ExperimentError> {
     })
 }
 
-/// The unchecked form, the same again, and the checked one.
-fn checked(objects: &Objects, scenario: u32) -> Result<Vec<Arm>, ExperimentError> {
+/// The unchecked form, the same again, and the checked one, which is `more` scenarios on.
+fn checked(objects: &Objects, scenario: u32, more: u32) -> Result<Vec<Arm>, ExperimentError> {
     Ok(vec![
         objects.arm(UNCHECKED, AFTER, scenario + WITHOUT_CHECK)?,
         objects.arm("unchecked again", AFTER, scenario + WITHOUT_CHECK)?.control(),
-        objects.arm(AFTER, AFTER, scenario)?,
+        objects.arm(AFTER, AFTER, scenario + more)?,
     ])
 }
 
@@ -139,6 +146,7 @@ fn listings() -> Vec<Listing> {
         listings.push(listing(object, &format!("{object} try"), "fortify_try_copy"));
         listings.push(listing(object, &format!("{object} read"), "fortify_read"));
     }
+    listings.push(listing(AFTER, "hinted copy of objects of 64 bytes", "fortify_sized_copy"));
     listings.push(listing(AFTER, "unchecked copy", "unchecked_copy"));
     listings
 }

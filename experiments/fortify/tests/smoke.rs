@@ -24,27 +24,30 @@ fn hints_and_checks_are_compared_alone_and_under_the_stressor() {
     all.sort();
     let of = |kind: &str, what: [&str; 5]| what.map(|what| format!("{kind}-{what}"));
     let hints = ["4096", "64", "8", "stress", "try"];
-    let expected = [of("check", hints), of("cold", hints), of("hint", hints)].concat();
-    assert!(expected.iter().filter(|name| *name != "check-try").eq(&all), "{all:?}");
+    let expected =
+        [of("check", hints), of("cold", hints), of("hint", hints), of("sized", hints)].concat();
+    let none = ["check-try", "sized-try", "sized-stress"];
+    assert!(expected.iter().filter(|name| !none.contains(&&***name)).eq(&all), "{all:?}");
     let not_run = names(&report["not_run"]);
-    assert!(not_run.iter().all(|name| !name.starts_with("check")), "{not_run:?}");
+    let of_a_check = |name: &String| name.starts_with("check") || name.starts_with("sized");
+    assert!(!not_run.iter().any(of_a_check), "{not_run:?}");
     for comparison in report["comparisons"].as_array().expect("a list") {
         let name = comparison["name"].as_str().expect("a name");
         let before = match name.split('-').next() {
-            Some("check") => "unchecked",
+            Some("check" | "sized") => "unchecked",
             Some("cold") => "warm",
             _ => "unhinted",
         };
         let arms = names(&comparison["arms"]);
         assert_eq!(arms, [before, &format!("{before} again"), "hinted"], "{name}");
         let bars = comparison["bars"].as_array().expect("a list").len();
-        assert_eq!(bars, usize::from(["check-8", "check-64", "check-4096"].contains(&name)));
+        assert_eq!(bars, usize::from(before == "unchecked" && name != "check-stress"));
     }
     let code = names(&report["code"]);
     let of = |object: &str| ["copy", "try", "read"].map(|what| format!("{object} {what}"));
     let expected = [of("warm"), of("unhinted"), of("hinted")].concat();
     assert_eq!(code[..9], expected);
-    assert_eq!(code[9..], ["unchecked copy"]);
+    assert_eq!(code[9..], ["hinted copy of objects of 64 bytes", "unchecked copy"]);
     assert_eq!(names(&report["objects"]), ["hinted", "unhinted", "warm"]);
     let published = report["comparisons"].as_array().expect("a list").iter();
     for ratio in published.filter_map(|one| one["published"][0]["ratio"].as_f64()) {

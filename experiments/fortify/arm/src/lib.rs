@@ -1,11 +1,12 @@
 //! Copies that check both ends, and the same copies unchecked: alone at three lengths, and as the last
 //! step of a source of random bytes that hands them out in chunks, as a kernel's does.
 //!
-//! Lengths and sizes are known at run time only; where they are constants there is no check to measure.
+//! Lengths are known at run time only; where they are constants there is no check to measure. Sizes are
+//! so too, or are those of an object whose type is known, as they mostly are in C.
 #![expect(unsafe_code, reason = "entry points with C names, and copies through raw pointers")]
 
 use arm::{Scenario, place, times};
-use fortify::{Dst, Src, memcpy, try_memcpy};
+use fortify::{Dst, Fixed, Src, memcpy, try_memcpy};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::hint::black_box;
@@ -23,6 +24,8 @@ const UNCHECKED: u8 = 0;
 const STOPS: u8 = 1;
 /// The form that returns it.
 const REPORTS: u8 = 2;
+/// [`STOPS`], where the sizes of both ends are constants.
+const SIZED: u8 = 3;
 
 /// One copy: where to and from, what is known of both ends, and how much.
 #[repr(C)]
@@ -72,11 +75,12 @@ pub struct Copies {
 
 impl Scenario for Copies {
     /// 0: the source of random bytes; 1 to 3: copies alone; the same and 8 more: unchecked; and 16 more:
-    /// in the form that returns an overflow.
+    /// in the form that returns an overflow; 25 to 27: copies alone between objects of known size.
     fn open(scenario: u32) -> Option<Self> {
-        let form = *[STOPS, UNCHECKED, REPORTS].get(scenario as usize / 8)?;
+        let form = *[STOPS, UNCHECKED, REPORTS, SIZED].get(scenario as usize / 8)?;
         let which = scenario % 8;
         let length = match which {
+            0 if form == SIZED => return None,
             0 => None,
             _ => Some(*LENGTHS.get(which as usize - 1)?),
         };
@@ -90,6 +94,11 @@ impl Scenario for Copies {
         match self.form {
             UNCHECKED => self.go::<AT, UNCHECKED>(operations),
             STOPS => self.go::<AT, STOPS>(operations),
+            SIZED => match self.length {
+                Some(8) => self.copy_sized::<AT, 8>(operations),
+                Some(64) => self.copy_sized::<AT, 64>(operations),
+                _ => self.copy_sized::<AT, 4096>(operations),
+            },
             _ => self.go::<AT, REPORTS>(operations),
         }
         sum(&self.to)
@@ -128,6 +137,24 @@ impl Copies {
         place::<AT>();
         // SAFETY: both are live vectors of at least `length` bytes.
         times(operations, || unsafe { black_box(&job).copy::<FORM>() });
+    }
+
+    #[inline(never)]
+    fn copy_sized<const AT: u32, const N: usize>(&mut self, operations: u64) {
+        let (to, from) = (self.to.as_mut_ptr(), self.from.as_ptr());
+        let job = Job { to, room: N, from, there: N, length: N };
+        place::<AT>();
+        times(operations, || {
+            let job = black_box(&job);
+            // SAFETY: both are live vectors of `N` bytes, which is the length.
+            unsafe {
+                memcpy(
+                    Dst::<Fixed<N>>::fixed(job.to),
+                    Src::<Fixed<N>>::fixed(job.from),
+                    job.length,
+                );
+            }
+        });
     }
 
     #[inline(never)]
@@ -181,6 +208,16 @@ pub unsafe fn fortify_copy(to: *mut u8, room: usize, from: *const u8, there: usi
     unsafe { Job { to, room, from, there, length }.copy::<STOPS>() }
 }
 
+/// One checked copy between objects of 64 bytes.
+///
+/// # Safety
+/// As of [`memcpy`].
+#[unsafe(no_mangle)]
+pub unsafe fn fortify_sized_copy(to: *mut [u8; 64], from: *const [u8; 64], length: usize) {
+    // SAFETY: the caller vouches for both ends.
+    unsafe { memcpy(Dst::<Fixed<64>>::fixed(to), Src::<Fixed<64>>::fixed(from), length) }
+}
+
 /// The same in the form that returns an overflow: whether there was one.
 ///
 /// # Safety
@@ -230,7 +267,11 @@ mod tests {
                 assert_eq!(checked.to, unchecked.to);
             }
         }
-        assert!(Copies::open(4).is_none() && Copies::open(24).is_none());
+        for scenario in 1..4 {
+            let mut sized = Copies::open(scenario + 24).unwrap();
+            assert_eq!(sized.run::<1>(3), sized.expected(3), "{scenario}");
+        }
+        assert!([4, 24, 28, 32].iter().all(|&none| Copies::open(none).is_none()));
     }
 
     #[test]
