@@ -7,7 +7,7 @@
 //! compiler keep a frame on the path where nothing is wrong; one does not.
 //!
 //! The conditions are hinted, unless the `unhinted` feature asks for the build to compare with, or
-//! branches are being profiled (`--cfg unlikely_profile`): a profile of a hinted build would count
+//! branches are being profiled (`--cfg unlikely_profile`, or the feature `profile` of `unlikely`): a profile of a hinted build would count
 //! what the hint made of it, and these checks are not the sites a profile is wanted of.
 
 use crate::report::{Access, Function, Overflow, overflow};
@@ -16,10 +16,11 @@ use crate::warning::{FieldSpan, warn};
 /// The condition of a failing path, hinted where hints are wanted.
 macro_rules! refused {
     ($condition:expr) => {{
-        #[cfg(any(feature = "unhinted", unlikely_profile))]
+        #[cfg(feature = "unhinted")]
         let refused = $condition;
-        #[cfg(not(any(feature = "unhinted", unlikely_profile)))]
-        let refused = ::unlikely::unlikely!($condition);
+        // The function and not the macro: it is never counted, and bare where branches are.
+        #[cfg(not(feature = "unhinted"))]
+        let refused = ::unlikely::unlikely($condition);
         refused
     }};
 }

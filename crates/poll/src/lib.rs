@@ -3,7 +3,7 @@
 //! A kernel, a hypervisor or a runtime has its own files, its own way to sleep and its own user
 //! memory. What `poll` makes of them is always the same loop, and easy to get subtly wrong: what a
 //! negative descriptor answers, whether a bad one ends the scan, when waiters are no longer
-//! registered, which way a timeout is rounded. This crate is that loop over five small traits:
+//! registered, which way a timeout is rounded. This crate is that loop over a few small traits:
 //!
 //! | trait | is |
 //! |---|---|

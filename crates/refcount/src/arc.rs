@@ -1,7 +1,7 @@
 //! A shared owner on a saturating counter.
 //!
 //! One counter of 32 bits stands before the data; there are no weak references, so that is all of the
-//! header: half of what the standard library's takes. A program that loses references faster than it
+//! header: four bytes, or the data's alignment, where the standard library's takes two words. A program that loses references faster than it
 //! drops them saturates the counter: the object is then never freed, and everybody who holds it may go
 //! on using it. The standard library's `Arc` aborts the process there; a counter that wraps would free
 //! the object under its users.

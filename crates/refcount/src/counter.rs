@@ -5,10 +5,11 @@ use core::marker::PhantomData;
 use core::panic::Location;
 use core::sync::atomic::Ordering;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, add_large, is_large, sub_large_and_test};
 use crate::lock::Lock;
-use crate::report::{Kind, fault, fault_of_add_not_zero, fault_of_sub};
-use crate::word::{AtomicU32, AtomicU64, Word};
+#[cfg(any(loom, target_has_atomic = "64"))]
+use crate::word::AtomicU64;
+use crate::word::{AtomicU32, Word};
 
 /// The backend of [`RefCount`] and [`RefCount64`] on this target.
 #[cfg(all(refcount_fast, not(refcount_portable)))]
@@ -19,7 +20,8 @@ pub type DefaultBackend = crate::Fetch;
 
 /// A saturating reference counter of 32 bits.
 pub type RefCount = Counter<DefaultBackend, u32>;
-/// A saturating reference counter of 64 bits.
+/// A saturating reference counter of 64 bits, where there are atomics of that width.
+#[cfg(any(loom, target_has_atomic = "64"))]
 pub type RefCount64 = Counter<DefaultBackend, u64>;
 
 /// A saturating reference counter of width `W`, checked the way of `B`.
@@ -30,7 +32,7 @@ pub type RefCount64 = Counter<DefaultBackend, u64>;
 /// | −2²⁹ (−2⁶¹), by [`Fast`](crate::Fast) on x86-64 | the same, marked; it reads as 0 | whoever dropped the last reference, [`set`](Self::set) to 0 |
 /// | `1..=MAX` | so many references; for an instant also what was added to zero | all |
 /// | [`SATURATED`](Word::SATURATED) | a fault happened: leaked for good | a fault |
-/// | other negative values | a fault that is about to store `SATURATED` | a fault's first half |
+/// | other negative values | a fault that is about to store `SATURATED`; an increment of −1 by `Fast` on x86-64 makes 0 of it for as long | a fault's first half |
 ///
 /// [`Full`](crate::Full) has no first halves: it writes nothing that is out of range.
 #[repr(transparent)]
@@ -70,6 +72,7 @@ macro_rules! new {
     };
 }
 new!(u32, AtomicU32);
+#[cfg(any(loom, target_has_atomic = "64"))]
 new!(u64, AtomicU64);
 
 impl<B: Backend<W>, W: Word> Counter<B, W> {
@@ -111,8 +114,8 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[inline(always)]
     #[track_caller]
     pub fn add(&self, i: W) {
-        if unlikely::unlikely!(i > W::MAX) {
-            return fault::<W>(&self.refs, Kind::AddOverflow, Location::caller());
+        if unlikely::unlikely!(B::CHECKS && is_large(i)) {
+            return add_large::<B, W>(&self.refs, i, Location::caller());
         }
         B::add(&self.refs, i);
     }
@@ -194,8 +197,8 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[track_caller]
     #[must_use = "whoever drops the last reference has to free the object"]
     pub fn sub_and_test(&self, i: W) -> bool {
-        if unlikely::unlikely!(i > W::MAX) {
-            return fault_of_sub::<W>(&self.refs, Location::caller());
+        if unlikely::unlikely!(B::CHECKS && is_large(i)) {
+            return sub_large_and_test::<B, W>(&self.refs, i, Location::caller());
         }
         B::sub_and_test(&self.refs, i)
     }
@@ -247,13 +250,8 @@ impl<B: Backend<W>, W: Word> Counter<B, W> {
     #[inline(always)]
     #[track_caller]
     fn add_not_zero_with(&self, i: W, limit: W, success: Ordering) -> bool {
-        if unlikely::unlikely!(i > W::MAX) {
-            let old = self.read();
-            if old == W::ZERO || (!old.is_negative() && limit < W::MAX) {
-                return false;
-            }
-            return fault_of_add_not_zero::<W>(&self.refs, Location::caller());
-        }
+        // More than the greatest count is too much whatever it is added to, as that is itself.
+        let i = if B::CHECKS { i.min(W::MAX) } else { i };
         B::add_not_zero(&self.refs, i, limit, success)
     }
 }

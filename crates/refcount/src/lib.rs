@@ -3,16 +3,16 @@
 //! A counter that wraps turns a leak of references into a use after free: 2³² increments later the
 //! object is freed while references to it are alive. A counter that saturates turns it into a leak
 //! of memory. This crate holds Linux's semantics for it: every operation has a range in which it is
-//! valid, and outside that range the counter is set to [`SATURATED`](Word::SATURATED), from which no
-//! operation brings it back, and the fault is reported once per kind.
+//! valid, and outside that range the counter is set to [`SATURATED`](Word::SATURATED), from which nothing
+//! but [`set`](Counter::set) brings it back, and the fault is reported once per kind.
 //!
 //! # Saturation semantics
 //!
 //! A counter of `u32` is seen as signed: `1..=MAX` are live counts, `0` is a dead object, negative
 //! values are faults. `SATURATED` is in the middle of the negative half, so far from both ends that
-//! threads which add and subtract small numbers cannot race it out of there, however many exist, before
-//! one of them stores it again. Numbers of a quarter of the range and more could, for an instant, in the
-//! backends that write first; [`Full`] never writes what is out of range.
+//! threads cannot race it out of there before one of them stores it again: the backends that write first
+//! do so in steps of 2¹⁶ at most, and look first where more is added or dropped. [`Full`] never writes
+//! what is out of range.
 //!
 //! | operation | ordering | fault when | afterwards |
 //! |---|---|---|---|
@@ -25,8 +25,9 @@
 //! | [`dec_not_one`](Counter::dec_not_one) | release | was 0 | unchanged, `true` |
 //! | [`dec_and_lock`](Counter::dec_and_lock) | `dec_not_one`, then under the lock `dec_and_test` | as those | as those, unlocked |
 //!
-//! The conditional forms give 0 back as it is, and `false`. An argument beyond `MAX` is a fault where
-//! the sum or the difference would be one.
+//! The conditional additions give 0 back as it is, and `false`. An argument beyond `MAX` is a fault where
+//! the sum or the difference would be one. A zero that another thread reads hands nothing over: only
+//! `true` of the drop does.
 //!
 //! # Memory ordering
 //!
@@ -53,8 +54,8 @@
 //! | `Fetch` | 1.041 | 1.034 | all others but aarch64 |
 //! | `Full` | 1.258 | 2.32 | |
 //!
-//! On aarch64 the default is `Fast`, unmeasured: there `Fetch` in a build for all CPUs is a call at each
-//! operation. `docs/primitives.md` has the intervals, and what was tried and left.
+//! On aarch64 the default is `Fast`, unmeasured: on Linux `Fetch` in a build for all CPUs is a call at each
+//! operation. It takes atomics of the counter's width, for `RefCount64` of 64 bits. `docs/primitives.md` has the intervals, and what was tried and left.
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![expect(
     unsafe_code,

@@ -5,8 +5,8 @@ use core::sync::atomic::Ordering;
 use crate::backend::{Backend, sealed};
 use crate::word::{Word, acquire};
 
-/// Atomic arithmetic and nothing else: wraps, and knows no limit. Only an argument beyond
-/// [`Word::MAX`] saturates, as in every backend, because the counter looks at it first. For measuring; never use it for references.
+/// Atomic arithmetic and nothing else: wraps, and knows no limit. For measuring; never use it for
+/// references.
 pub enum Plain {}
 
 impl<W: Word> Backend<W> for Plain {
@@ -14,6 +14,8 @@ impl<W: Word> Backend<W> for Plain {
 }
 
 impl<W: Word> sealed::Backend<W> for Plain {
+    const CHECKS: bool = false;
+
     #[inline(always)]
     fn add(counter: &W::Atomic, i: W) {
         W::fetch_add(counter, i, Ordering::Relaxed);

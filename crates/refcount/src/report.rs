@@ -31,7 +31,8 @@ pub enum Kind {
 pub struct Fault {
     /// What went wrong.
     pub kind: Kind,
-    /// The operation's call site.
+    /// The operation's call site. Where an object was taken up between its last drop and its mark, it is
+    /// that drop's, which found it.
     pub location: &'static Location<'static>,
     /// The counter's address.
     pub counter: usize,
@@ -143,8 +144,9 @@ pub(crate) fn fault_of_sub<W: Word>(
     core::hint::black_box(false)
 }
 
-/// [`fault`] of a last reference that was not the last: somebody who had none took one meanwhile. The
-/// answer is that of [`fault_of_sub`], so that the object is leaked and not freed under them.
+/// The fault of a last reference that was not the last: somebody who had none took one meanwhile, and
+/// `now` is what is there instead of zero. The answer is that of [`fault_of_sub`], so that the object is
+/// not freed under them. If they dropped it again it is theirs, and dead: it is not touched.
 #[cold]
 #[inline(never)]
 #[cfg_attr(
@@ -153,22 +155,16 @@ pub(crate) fn fault_of_sub<W: Word>(
 )]
 pub(crate) fn fault_of_last<W: Word>(
     counter: &W::Atomic,
+    now: W,
     location: &'static Location<'static>,
 ) -> bool {
-    fault::<W>(counter, Kind::AddUseAfterFree, location);
+    if now == W::DEAD {
+        let counter = core::ptr::from_ref(counter).addr();
+        report(Fault { kind: Kind::AddUseAfterFree, location, counter });
+    } else {
+        fault::<W>(counter, Kind::AddUseAfterFree, location);
+    }
     core::hint::black_box(false)
-}
-
-/// [`fault`] of a conditional addition, and its answer: there is a reference, if one too many. As in
-/// [`fault_of_sub`], the answer is made here for the caller's sake.
-#[cold]
-#[inline(never)]
-pub(crate) fn fault_of_add_not_zero<W: Word>(
-    counter: &W::Atomic,
-    location: &'static Location<'static>,
-) -> bool {
-    fault::<W>(counter, Kind::AddNotZeroOverflow, location);
-    core::hint::black_box(true)
 }
 
 /// Sets `bit` of [`REPORTED`]; the bits before. On aarch64 not by what the compiler makes of an atomic:

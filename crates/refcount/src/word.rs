@@ -6,8 +6,10 @@
 use core::fmt::Debug;
 use core::sync::atomic::Ordering;
 
+#[cfg(all(not(loom), target_has_atomic = "64"))]
+pub(crate) use core::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, fence};
+pub(crate) use core::sync::atomic::{AtomicU32, fence};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 
@@ -45,10 +47,11 @@ mod sealed {
         type Atomic: Send + Sync;
         /// A dead object, in a backend that marks it: as far from zero as from `SATURATED`.
         const DEAD: Self;
+        /// The most that is added at once without a look first.
+        const STEP: Self;
         fn atomic(n: Self) -> Self::Atomic;
         fn load(a: &Self::Atomic, order: Ordering) -> Self;
         fn store(a: &Self::Atomic, n: Self, order: Ordering);
-        fn swap(a: &Self::Atomic, n: Self, order: Ordering) -> Self;
         fn fetch_add(a: &Self::Atomic, n: Self, order: Ordering) -> Self;
         fn fetch_sub(a: &Self::Atomic, n: Self, order: Ordering) -> Self;
         fn compare_exchange(
@@ -78,6 +81,7 @@ macro_rules! word {
         impl Sealed for $word {
             type Atomic = $atomic;
             const DEAD: Self = (<$signed>::MIN / 4) as Self;
+            const STEP: Self = 1 << 16;
             #[inline(always)]
             fn atomic(n: Self) -> $atomic {
                 <$atomic>::new(n)
@@ -89,10 +93,6 @@ macro_rules! word {
             #[inline(always)]
             fn store(a: &$atomic, n: Self, order: Ordering) {
                 a.store(n, order);
-            }
-            #[inline(always)]
-            fn swap(a: &$atomic, n: Self, order: Ordering) -> Self {
-                a.swap(n, order)
             }
             #[inline(always)]
             fn fetch_add(a: &$atomic, n: Self, order: Ordering) -> Self {
@@ -128,4 +128,5 @@ macro_rules! word {
 }
 
 word!(u32, i32, AtomicU32);
+#[cfg(any(loom, target_has_atomic = "64"))]
 word!(u64, i64, AtomicU64);

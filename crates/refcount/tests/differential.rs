@@ -139,9 +139,6 @@ impl Model {
     }
 
     fn add(&mut self, i: i128) -> Option<Kind> {
-        if i > self.max {
-            return self.fault(Kind::AddOverflow);
-        }
         match self.count {
             0 => self.fault(Kind::AddUseAfterFree),
             n if n < 0 || n + i > self.max => self.fault(Kind::AddOverflow),

@@ -173,8 +173,9 @@ fn orderings_are_those_of_the_table() {
         ("dec", "ldxr stlxr", "ldaddl", false),
         ("dec_and_test", "ldxr stlxr", "ldaddl", true),
         ("sub_and_test", "ldxr stlxr", "ldaddl", true),
-        ("inc_not_zero", "ldxr stxr", "cas", false),
-        ("inc_not_zero_acquire", "ldaxr stxr", "casa", false),
+        // The second exchange of each saturates.
+        ("inc_not_zero", "ldxr stxr ldaxr stlxr", "cas casal", false),
+        ("inc_not_zero_acquire", "ldaxr stxr ldaxr stlxr", "casa casal", false),
         ("dec_if_one", "ldxr stlxr", "casl", true),
         ("dec_not_one", "ldxr stlxr", "casl", false),
     ];

@@ -6,6 +6,7 @@
 //! and needs no file of its own.
 //!
 //! Files close when the last holder lets go of them: a descriptor, a duplicate of it, or a variable.
+//! Unlike in Linux, a call that sleeps on one is no holder.
 
 mod bridge;
 mod clock;

@@ -142,6 +142,8 @@ impl Drop for Socket {
         other.no_read = true;
         other.no_write = true;
         other.reset |= !mine.inbox.is_empty();
+        // What nobody will read takes no more room: the other side may write again, and be refused.
+        mine.inbox = Default::default();
         drop(sides);
         self.wake_other(ANY);
     }

@@ -64,7 +64,10 @@ impl Node for Timer {
     fn poll(&self, want: Events, waiter: Option<&mut Waiter>) -> Events {
         if let Some(waiter) = waiter {
             waiter.join(&self.queue, want);
-            waiter.watch(self);
+            // One that expired and was not asked for would end every sleep at once.
+            if want.intersects(Events::IN) {
+                waiter.watch(self);
+            }
         }
         match self.next() {
             Some(next) if next <= clock::now() => Events::IN,

@@ -10,39 +10,36 @@
 //!    ▲
 //!    │ inc, dec
 //!    ▼
-//!    1 ── dec_and_test ──► 0 ── xchg ──► DEAD, the caller's to free
-//!                          │               └── inc ──► negative: saturated
+//!    1 ── dec_and_test ──► 0 ── cmpxchg ──► DEAD, the caller's to free
+//!                          │                  └── inc ──► negative: saturated
 //!                          └── inc by somebody without a reference ──► 1
-//!                                   the xchg finds it: saturated, and nobody frees
+//!                                   the exchange finds it: saturated, and nobody frees
 //! ```
 //!
-//! The exchange is paid once in an object's life, and finds more than a check at the increment could:
-//! an object that was taken up again between its last drop and its mark is leaked, not freed. `lock
-//! xadd`, which has the old value to check, costs about 4 % more than `lock inc` on the machine that
+//! The exchange is paid once in an object's life, and finds what a check at the increment would have
+//! found: an object that was taken up between its last drop and its mark, and is still held, is leaked
+//! and not freed. Who takes it up and drops it again in that time is told that it was the last, and the
+//! other that it was not. Two faults at once can undo each other's first half: a drop too many leaves 0
+//! or −1 for the instant until it stores `SATURATED`, from where an increment is not told by its sign.
+//!
+//! Zero is seen before it is marked, so the counter is written once more after it reads as 0: only
+//! `true` of the drop hands the object over. A latch, whose waiters read 0 and go on, takes another
+//! backend.
+//!
+//! `lock xadd`, which has the old value to check, costs about 4 % more than `lock inc` on the machine that
 //! this was measured on, whatever is done with the value; Linux's `rcuref` marks its dead for the same
 //! reason. An addition of any number has to look at the old value all the same, since it may step over
 //! the whole negative half.
 
 use core::arch::asm;
 use core::panic::Location;
-use core::sync::atomic::Ordering;
 
-use crate::backend::{Backend, sealed};
-use crate::report::{Kind, fault, fault_of_add, fault_of_last, fault_of_sub};
+use crate::backend::{Backend, mark_dead, sealed};
+use crate::report::{Kind, fault, fault_of_add, fault_of_sub};
 use crate::word::{Sealed, Word};
 
 /// Flags and a branch out of line.
 pub enum Fast {}
-
-/// Marks an object whose count went to zero; whether it stayed there until then. The acquire is of all
-/// that other holders did, whose decrements this exchange comes after.
-#[inline(always)]
-fn last<W: Word>(counter: &W::Atomic, location: &'static Location<'static>) -> bool {
-    if unlikely::unlikely!(W::swap(counter, W::DEAD, Ordering::Acquire) != W::ZERO) {
-        return fault_of_last::<W>(counter, location);
-    }
-    true
-}
 
 macro_rules! fast {
     ($word:ty, $atomic:ty, $size:literal, $register:literal) => {
@@ -111,7 +108,7 @@ macro_rules! fast {
                             return fault_of_sub::<$word>(counter, Location::caller());
                         },
                         last = label {
-                            return last::<$word>(counter, Location::caller());
+                            return mark_dead::<$word>(counter, Location::caller());
                         },
                         options(nostack),
                     );
@@ -138,7 +135,7 @@ macro_rules! fast {
                             if unlikely::unlikely!(i == 0) {
                                 return fault_of_sub::<$word>(counter, Location::caller());
                             }
-                            return last::<$word>(counter, Location::caller());
+                            return mark_dead::<$word>(counter, Location::caller());
                         },
                         options(nostack),
                     );
@@ -179,11 +176,14 @@ mod tests {
     fn an_object_that_did_not_stay_dead_is_not_freed() {
         for meanwhile in [1, 2, u32::MAX, <u32 as Word>::SATURATED, <u32 as Sealed>::DEAD] {
             let counter = AtomicU32::new(meanwhile);
-            assert!(!last::<u32>(&counter, Location::caller()), "{meanwhile:#x}");
-            assert_eq!(counter.into_inner(), <u32 as Word>::SATURATED, "{meanwhile:#x}");
+            assert!(!mark_dead::<u32>(&counter, Location::caller()), "{meanwhile:#x}");
+            // What was dropped again meanwhile is somebody else's to free: it is not written to.
+            let dropped_again = meanwhile == <u32 as Sealed>::DEAD;
+            let left = if dropped_again { meanwhile } else { <u32 as Word>::SATURATED };
+            assert_eq!(counter.into_inner(), left, "{meanwhile:#x}");
         }
         let counter = AtomicU32::new(0);
-        assert!(last::<u32>(&counter, Location::caller()));
+        assert!(mark_dead::<u32>(&counter, Location::caller()));
         assert_eq!(counter.into_inner(), <u32 as Sealed>::DEAD);
     }
 }

@@ -5,8 +5,8 @@ use core::panic::Location;
 use core::sync::atomic::Ordering;
 
 use super::*;
-use crate::backend::sealed;
-use crate::report::{Kind, fault, fault_of_add, fault_of_last, fault_of_sub};
+use crate::backend::{mark_dead, overflows, sealed};
+use crate::report::{Kind, fault, fault_of_add, fault_of_sub};
 use crate::word::{Sealed, Word};
 use crate::{Fetch, Full};
 
@@ -22,9 +22,14 @@ impl Backend<u32> for Marked {
 impl sealed::Backend<u32> for Marked {
     const ZERO: u32 = DEAD;
 
+    fn inc(counter: &Atomic) {
+        if u32::fetch_add(counter, 1, Ordering::Relaxed).add(1).is_negative() {
+            fault_of_add::<u32>(counter, <u32 as Word>::MAX - 1, Location::caller(), DEAD);
+        }
+    }
+
     fn add(counter: &Atomic, i: u32) {
-        let sum = u32::fetch_add(counter, i, Ordering::Relaxed).add(i);
-        if sum.is_negative() {
+        if overflows(u32::fetch_add(counter, i, Ordering::Relaxed), i) {
             fault_of_add::<u32>(counter, <u32 as Word>::MAX - i, Location::caller(), DEAD);
         }
     }
@@ -32,8 +37,7 @@ impl sealed::Backend<u32> for Marked {
     fn sub_and_test(counter: &Atomic, i: u32) -> bool {
         let old = u32::fetch_sub(counter, i, Ordering::Release);
         if old == i && old != 0 {
-            let stayed = u32::swap(counter, DEAD, Ordering::Acquire) == 0;
-            return stayed || fault_of_last::<u32>(counter, Location::caller());
+            return mark_dead::<u32>(counter, Location::caller());
         }
         if old.is_negative() || old < i || old == 0 {
             return fault_of_sub::<u32>(counter, Location::caller());
@@ -82,6 +86,27 @@ fn a_dead_object_is_not_taken_up_by_its_sign() {
         assert!(!(freed && alive), "freed, with a count of {left:#x}");
         assert!(freed || alive || left == <u32 as Word>::SATURATED, "left at {left:#x}");
     });
+}
+
+/// One thread looks up the object by more references than there can be, beside another that drops the only
+/// one: it is told of a reference to what lives, or of none.
+fn one_looks_up_by_too_many<B: Backend<u32> + 'static>() {
+    explore(|| {
+        let counted = Counted::<B>::of(1);
+        let look_up = |counted: &Counted<B>| {
+            if counted.refs.add_not_zero(<u32 as Word>::MAX) {
+                assert_eq!(counted.object.read(), 7);
+            }
+        };
+        beside(&counted, look_up, Counted::release);
+    });
+}
+
+#[test]
+fn a_conditional_addition_that_saturates_has_a_reference() {
+    one_looks_up_by_too_many::<Fetch>();
+    one_looks_up_by_too_many::<Full>();
+    one_looks_up_by_too_many::<Marked>();
 }
 
 /// The same without the exchange's answer: freed under the one that took it up.

@@ -182,6 +182,7 @@ macro_rules! ll_sc {
                     Ordering::Relaxed => exchange!("ldxr", "stxr", $r, counter, old, new),
                     Ordering::Acquire => exchange!("ldaxr", "stxr", $r, counter, old, new),
                     Ordering::Release => exchange!("ldxr", "stlxr", $r, counter, old, new),
+                    Ordering::AcqRel => exchange!("ldaxr", "stlxr", $r, counter, old, new),
                     _ => exchange!("ldaxr", "stlxr", $r, counter, old, new),
                 };
                 if found == old { Ok(found) } else { Err(found) }

@@ -139,6 +139,7 @@ macro_rules! lse {
                     Ordering::Relaxed => exchange!("cas", $r, counter, old, new),
                     Ordering::Acquire => exchange!("casa", $r, counter, old, new),
                     Ordering::Release => exchange!("casl", $r, counter, old, new),
+                    Ordering::AcqRel => exchange!("casal", $r, counter, old, new),
                     _ => exchange!("casal", $r, counter, old, new),
                 };
                 if found == old { Ok(found) } else { Err(found) }
