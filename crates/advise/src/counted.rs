@@ -3,7 +3,7 @@
 //! A macro of the hint crate says where it stands, what it promises and how often that was so. That
 //! is all a judgement needs; the text only tells whether it is still true of the present source. No
 //! grammar is asked: at the place named a macro call must begin, and if it is one of the hint
-//! macros, with this hint and this condition. A macro of the project's own around a hint is counted
+//! macros, with this hint and this condition, whole and token by token. A macro of the project's own around a hint is counted
 //! under its own name and place, with a condition that stands elsewhere, so of that only the call is
 //! looked for.
 
@@ -13,7 +13,11 @@ use unlikely_profile::{Diagnostic, HintCount, Severity};
 
 use crate::audit::is_broken;
 use crate::model::{AuditRow, AuditVerdict, Scan};
+use crate::tokens::begins_with_argument;
 use crate::{Workload, sort_audit};
+
+/// Characters of a condition that a diagnostic shows.
+const SHOWN_MAX: usize = 80;
 
 /// Puts the counted hints of `workloads` into the audit of `scan`, summed over workloads. `texts`
 /// has the project's sources by path; a site whose text is another by now is named and left out.
@@ -88,9 +92,17 @@ fn stale_sites(path: &str, stale: &[&HintCount]) -> Option<Diagnostic> {
         first.line,
         first.column,
         name(first.expect),
-        first.condition
+        clipped(&first.condition)
     );
     Some(Diagnostic::new(Severity::Warning, "stale-site", message, Some(path)))
+}
+
+/// A text from outside, as much of it as a message has room for.
+fn clipped(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 /// A source by its lines.
@@ -116,9 +128,7 @@ impl<'t> Text<'t> {
         match call {
             None => false,
             Some((called @ ("likely" | "unlikely"), arguments)) => {
-                let mut told = skeleton(&hint.condition);
-                let mut written = skeleton(arguments);
-                called == name(hint.expect) && told.all(|c| written.next() == Some(c))
+                called == name(hint.expect) && begins_with_argument(arguments, &hint.condition)
             }
             Some(_) => true,
         }
@@ -147,27 +157,6 @@ fn macro_call(text: &str) -> Option<(&str, &str)> {
         return None;
     }
     Some((path.rsplit("::").next()?.trim(), rest))
-}
-
-/// What of an expression a compiler prints as it was written: its words and operators. White space,
-/// comments, brackets and trailing commas it may set anew.
-fn skeleton(text: &str) -> impl Iterator<Item = char> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        loop {
-            if rest.starts_with("//") {
-                rest = rest.split_once('\n').map_or("", |(_, after)| after);
-            } else if rest.starts_with("/*") {
-                rest = rest.split_once("*/").map_or("", |(_, after)| after);
-            } else {
-                let c = rest.chars().next()?;
-                rest = &rest[c.len_utf8()..];
-                if c == '_' || c.is_alphanumeric() || "<>=!&|+-*/%^.".contains(c) {
-                    return Some(c);
-                }
-            }
-        }
-    })
 }
 
 #[cfg(test)]

@@ -89,11 +89,67 @@ fn what_the_compiler_prints_otherwise_is_the_same_condition() {
         ("::unlikely::unlikely!(n == 0)", "n == 0"),
         ("unlikely!(\n  /* why */ f(\n    a, // both\n    b,\n  )\n)", "f(a, b)"),
         ("unlikely!(s != \"a//b\")", "s != \"a//b\""),
+        ("unlikely!(a /* b /* c */ d */ == 1) && x", "a == 1"),
+        ("unlikely!(c == ')' || 'x: { f::<'_>(c) })", "c == ')' || 'x: { f::<'_> (c) }"),
+        ("unlikely!(s == \"a\r\nb\")", "s == \"a\nb\""),
         // A macro of the project's own, whose body holds the hint.
         ("my::check!(x, \"told\")", "x == 7"),
     ] {
         let scan = audit(&[workload("w", vec![hint((1, 1), false, condition, 1, 0)])], text);
         assert_eq!((scan.audit.len(), &scan.diagnostics[..]), (1, &[][..]), "{text}");
+    }
+}
+
+#[test]
+fn another_condition_is_stale_be_it_as_alike_as_it_may() {
+    for (text, condition) in [
+        ("unlikely!(len == 10)", "len == 1"),
+        ("unlikely!(n && !retry)", "n"),
+        ("unlikely!(n)", "n && !retry"),
+        ("unlikely!((a - b) - c == 0)", "a - (b - c) == 0"),
+        ("unlikely!(url == \"http://b\")", "url == \"http://a\""),
+        ("unlikely!(s == \"a b\")", "s == \"ab\""),
+        ("unlikely!(s == r\"/*b\")", "s == r\"/*a\""),
+        ("unlikely!(c == '(')", "c == ')'"),
+        ("unlikely!(a[i])", "a(i)"),
+        ("unlikely!(a(i))", "a[i]"),
+        ("unlikely!(x as u8 == y)", "xas u8 == y"),
+        ("unlikely!(a?.b)", "a.b"),
+        ("unlikely!(n == 0", "n == 0"),
+    ] {
+        let scan = audit(&[workload("w", vec![hint((1, 1), false, condition, 1, 0)])], text);
+        assert_eq!((scan.audit.len(), scan.diagnostics.len()), (0, 1), "{text}");
+    }
+}
+
+/// What this compiler makes of an argument, and where.
+macro_rules! likely {
+    ($e:expr $(,)?) => {
+        (line!(), column!(), stringify!($e))
+    };
+}
+
+#[rustfmt::skip]
+#[test]
+fn what_this_compiler_prints_of_an_expression_is_found_in_its_source() {
+    let text = Text::new(include_bytes!("counted_tests.rs"));
+    for (line, column, condition) in [
+        likely!(f(a, b,)),
+        likely!(match x { | A => {}, B => 1, | C if y => { 2 } }),
+        likely!(a == (b,) || (|a,| a)(1) || a - (b-c) == 1),
+        likely!( /* x /* y */ z */ a == 'a' && b == '"' && c == r#"x " y"# /* // */
+            && d == "a // b" // c
+        ),
+        likely![{ let x=1;; x==1 },],
+        likely!{ & &x == &&y || a & &b || x.0.1 == 1. || y < -1 },
+        likely!(Vec::<Vec<u8,>>::new( ).is_empty( ) && matches!(x, A|B,)),
+        likely!(x as u8 as u32 == 0x_1u32 && r#type == b'\'' && s == b"x\
+            y" && c"é" == x),
+        likely!(|x: &'a u8| -> bool { 'b: loop { break 'b x == &2 } }),
+    ] {
+        assert!(text.holds(&hint((line, column), true, condition, 1, 0)), "{line}: {condition}");
+        let other = format!("{condition} && x");
+        assert!(!text.holds(&hint((line, column), true, &other, 1, 0)), "{line}: {condition}");
     }
 }
 
@@ -115,6 +171,15 @@ fn a_site_that_the_text_no_longer_holds_is_named_and_not_judged() {
         assert_eq!(scan.audit, [], "{text}");
         assert_eq!(scan.diagnostics[0].code, "stale-site", "{text}");
         assert!(scan.diagnostics[0].message.contains("line 1, column 4"), "{text}");
+    }
+}
+
+#[test]
+fn a_message_shows_the_start_of_a_long_condition() {
+    for (n, shown) in [(80, "é".repeat(80)), (81, "é".repeat(80) + "…")] {
+        let stale = hint((1, 1), false, &"é".repeat(n), 0, 9);
+        let message = audit(&[workload("w", vec![stale])], "").diagnostics[0].message.clone();
+        assert!(message.contains(&format!("`unlikely!({shown})`")), "{message}");
     }
 }
 

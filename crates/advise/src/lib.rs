@@ -12,6 +12,7 @@ mod model;
 mod rank;
 #[cfg(test)]
 mod testing;
+mod tokens;
 
 use std::collections::BTreeMap;
 

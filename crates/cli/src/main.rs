@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let code = match run(&cli.verb) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("unlikely: {error:#}");
+            progress::error(&format!("{error:#}"));
             exit::code(&error).into()
         }
     };

@@ -60,5 +60,15 @@ impl Stage {
 
 /// A warning that a person should see even when all goes on.
 pub(crate) fn warn(text: &str) {
-    eprintln!("warning: {text}");
+    say("warning", text);
+}
+
+/// What ended the program.
+pub(crate) fn error(text: &str) {
+    say("unlikely", text);
+}
+
+/// Messages quote what was read; nothing of it may act on the terminal.
+fn say(what: &str, text: &str) {
+    eprintln!("{what}: {}", unlikely_report::shown(text));
 }

@@ -229,6 +229,27 @@ fn a_file_that_is_no_table_says_what_makes_one() {
 }
 
 #[test]
+fn what_a_table_holds_does_not_act_on_the_terminal() {
+    const ATTACK: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}\r";
+    let dir = app();
+    let file = dir.path().join("counts-1");
+    let files = [file.to_str().unwrap().to_owned()];
+    let bad = format!("no line {ATTACK} of a table\n");
+    // An error, and a warning beside what can be used.
+    for (table, expected) in [
+        (format!("{{\"schema\":\"unlikely/sites/1\"}}\n{bad}"), 2),
+        (table("numbers/src/lib.rs", 8) + &bad, 0),
+    ] {
+        fs::write(&file, table).unwrap();
+        let (code, out, err) = import(&dir, &files);
+        assert_eq!(code, expected, "{err}");
+        assert!(err.contains(r"\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}\u{d}"), "{err}");
+        let acts = |c: char| c != '\n' && c.is_control() || c == '\u{202e}';
+        assert!(!format!("{out}{err}").contains(acts), "{out:?} {err:?}");
+    }
+}
+
+#[test]
 fn recording_a_rust_project_says_how_it_is_counted() {
     let dir = app();
     for verb in ["record", "tune"] {

@@ -49,6 +49,20 @@ fn a_whole_table_is_read_without_a_word() {
 }
 
 #[test]
+fn a_table_may_say_which_process_wrote_it() {
+    let text = table(&[line("unlikely", "a.rs", (3, 8), 99, 1)]);
+    for more in [
+        r#","process":1,"copy":"55d0c0de""#,
+        r#","process":1,"started":"0f5c2e7a-boot 9021","copy":"55d0c0de""#,
+    ] {
+        let text = text.replacen("/1\"}", &format!("/1\"{more}}}"), 1);
+        assert!(text.contains(more));
+        assert_eq!(codes(&text), [""; 0], "{more}");
+        assert_eq!(counts(&text), [("a.rs".into(), 3, false, 99, 1)]);
+    }
+}
+
+#[test]
 fn tables_of_several_processes_add_up_and_stop_at_the_maximum() {
     let one = table(&[line("unlikely", "a.rs", (3, 8), 90, 10)]);
     let other = table(&[line("unlikely", "a.rs", (3, 8), u64::MAX - 50, 2)]);

@@ -38,6 +38,7 @@ pub use terminal_count::count_terminal;
 pub use terminal_pilot::pilot_terminal;
 pub use terminal_samples::samples_terminal;
 pub use terminal_scan::scan_terminal;
+pub use text::shown;
 
 #[cfg(test)]
 extern crate self as unlikely_report;

@@ -47,6 +47,18 @@ pub(crate) fn clean_code(text: &str) -> String {
     escape_if(text.trim_end_matches(['\r', '\n']), |c| c != '\t' && is_deceptive(c))
 }
 
+/// Text of several lines in which input is quoted, for a terminal: as `clean`, but line breaks and
+/// tabs stay.
+///
+/// ```
+/// let error = "line 3: `\u{1b}[2J`\n\tcut it out";
+/// assert_eq!(unlikely_report::shown(error), "line 3: `\\u{1b}[2J`\n\tcut it out");
+/// ```
+#[must_use]
+pub fn shown(text: &str) -> String {
+    escape_if(text, |c| !matches!(c, '\n' | '\t') && is_deceptive(c))
+}
+
 /// Sentences from input: white space collapsed to single spaces, the rest as [`clean`].
 pub(crate) fn prose(text: &str) -> String {
     clean(&text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -227,6 +239,9 @@ mod tests {
                 let overrides = '\u{202a}'..='\u{202e}';
                 prop_assert!(!shown.chars().any(|c| c.is_control() || overrides.contains(&c)));
             }
+            let lines = shown(&text);
+            prop_assert_eq!(clean(&lines.replace(['\n', '\t'], "")), lines.replace(['\n', '\t'], ""));
+            prop_assert_eq!(lines.matches(['\n', '\t']).count(), text.matches(['\n', '\t']).count());
         }
     }
 }

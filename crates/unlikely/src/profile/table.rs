@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The last line has the number of sites; without it the table was cut. The first may have more
-//! fields (the process, where there is one). Several tables may follow each other, and be of several
+//! fields (the process and its start, where there is one). Several tables may follow each other, and be of several
 //! processes: the counts of equal sites add up.
 
 use core::fmt::{self, Write};
