@@ -9,6 +9,7 @@ use crate::collect::import::Mapping;
 
 mod bench;
 
+pub(crate) use crate::verbs::reproduce::Mode as ReproduceMode;
 pub(crate) use bench::{BenchArgs, Mode, Requirement};
 
 /// Finds the few branch hints worth having, writes them as patches, and proves that they help.
@@ -124,6 +125,9 @@ pub(crate) enum Verb {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// Repeat published experiments on this machine: printed, recomputed and measured in one table.
+    #[command(after_help = include_str!("help/reproduce.txt"))]
+    Reproduce(ReproduceArgs),
     /// Recompute the figures of a published performance claim.
     #[command(after_help = include_str!("help/audit.txt"))]
     Audit {
@@ -169,6 +173,57 @@ pub(crate) struct ImportArgs {
     /// Files below FROM in the profile are those below TO in the project.
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) map: Vec<Mapping>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Experiment to repeat; may be given several times [default: all].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Enough to make a claim: under three minutes.
+    #[arg(long, conflicts_with_all = ["full", "smoke"])]
+    quick: bool,
+    /// As many tests of each side as were published: 100, 25.
+    #[arg(long, conflicts_with = "smoke")]
+    full: bool,
+    /// Everything once with tiny counts, for its form alone.
+    #[arg(long, hide = true)]
+    smoke: bool,
+    /// Measure again what an earlier run has finished.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Seed of the order of runs.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Folder for what is built and what is finished.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReproduceFormat,
+    /// Answer for one process of an experiment.
+    #[arg(long, hide = true, value_name = "REQUEST")]
+    pub(crate) worker: Option<String>,
+}
+
+impl ReproduceArgs {
+    /// How much is measured.
+    pub(crate) fn mode(&self) -> ReproduceMode {
+        match self {
+            Self { smoke: true, .. } => ReproduceMode::Smoke,
+            Self { quick: true, .. } => ReproduceMode::Quick,
+            Self { full: true, .. } => ReproduceMode::Full,
+            _ => ReproduceMode::Normal,
+        }
+    }
+}
+
+/// Form of a reproduction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReproduceFormat {
+    #[default]
+    Text,
+    Json,
+    Html,
 }
 
 /// What kind of work a workload stands for.

@@ -55,6 +55,7 @@ fn run(verb: &Verb) -> anyhow::Result<Exit> {
             verbs::report::run(&dir.dir, *format, site.as_deref())
         }
         Verb::Tune { dir, collector, format } => verbs::tune::run(&dir.dir, *collector, *format),
+        Verb::Reproduce(reproduce) => verbs::reproduce::run(reproduce),
         Verb::Audit { message, format } => verbs::audit::run(message, *format),
         Verb::Doctor { dir, format } => verbs::doctor::run(dir, *format),
         Verb::Completions { shell } => verbs::complete::completions(*shell),

@@ -65,7 +65,7 @@ fn a_machine_with_gcc_alone_can_work() {
     assert!(tool(&found, "gcc")["version"].as_str().unwrap().contains("gcc"), "{found:#}");
     // With no clang to count with, gcov must be there.
     assert_eq!(tool(&found, "gcov")["required"], true);
-    for optional in ["clang+llvm", "make", "git", "valgrind", "stress-ng"] {
+    for optional in ["clang+llvm", "make", "git", "valgrind", "stress-ng", "cargo"] {
         assert_eq!(tool(&found, optional)["required"], false, "{optional}");
         assert_eq!(tool(&found, optional)["path"], Value::Null, "{optional}");
         assert!(tool(&found, optional)["purpose"].as_str().unwrap().len() > 5, "{optional}");

@@ -12,6 +12,7 @@ mod facts;
 mod figures;
 mod html;
 mod json;
+mod reproduce;
 mod screen;
 mod terminal;
 mod terminal_aa;
@@ -19,6 +20,7 @@ mod terminal_audit;
 mod terminal_bench;
 mod terminal_count;
 mod terminal_pilot;
+mod terminal_reproduce;
 mod terminal_samples;
 mod terminal_scan;
 mod text;
@@ -28,14 +30,19 @@ pub use dose::{CYCLES_MAX, Dose};
 pub use evidence::{
     Collector, Evidence, ExcerptLine, Fate, Outcome, SCHEMA, SiteEvidence, WorkloadBench,
 };
-pub use html::html;
+pub use html::{html, reproduce_html};
 pub use json::json;
+pub use reproduce::{
+    AuditedFigure, CodePair, HotPath, Measured, PublishedClaim, REPRODUCE_SCHEMA, Rate,
+    ReproduceVerdict, Reproduced, Reproduction, TextBytes, TextClaim,
+};
 pub use terminal::terminal;
 pub use terminal_aa::aa_terminal;
 pub use terminal_audit::audit_terminal;
 pub use terminal_bench::bench_terminal;
 pub use terminal_count::count_terminal;
 pub use terminal_pilot::pilot_terminal;
+pub use terminal_reproduce::reproduce_terminal;
 pub use terminal_samples::samples_terminal;
 pub use terminal_scan::scan_terminal;
 pub use text::shown;

@@ -9,7 +9,8 @@ use crate::report::{CodeReport, ComparisonReport, NotRun, Report, SCHEMA, Warnin
 use crate::settings::Settings;
 use crate::{judge, scatter, timing};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use unlikely_measure::Machine;
@@ -35,9 +36,47 @@ pub enum Progress<'e> {
     },
 }
 
+/// What a comparison has measured so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Begun {
+    /// Start of the first process, seconds since the epoch.
+    pub started_unix_s: u64,
+    /// Operations of one run of each thread, which are the same in all processes.
+    pub operations: u64,
+    /// The processes that are done, from the first on.
+    pub rows: Vec<ProcessRecord>,
+}
+
+/// Where comparisons that are not finished are kept, so that a killed campaign loses no process.
+pub trait Keep: std::fmt::Debug {
+    /// What of this comparison an earlier campaign of the same settings and the same objects measured.
+    fn begun(&self, comparison: &str) -> Option<Begun>;
+
+    /// Keeps what is measured by now; called after each process.
+    ///
+    /// # Errors
+    /// What stops the campaign.
+    fn keep(&self, comparison: &str, begun: &Begun) -> io::Result<()>;
+}
+
+/// Who measures what, and where it is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Host<'h> {
+    /// The binary that answers for fresh processes: one that hands what follows `--worker` to [`answer`],
+    /// and in whose file the code of this program's own listings is.
+    pub program: &'h Path,
+    /// Its arguments before `--worker`.
+    pub arguments: &'h [&'h str],
+    /// The objects of the experiment, as [`build`] made them.
+    pub objects: &'h Objects,
+    /// Where unfinished comparisons are kept, if they are.
+    pub keep: Option<&'h dyn Keep>,
+}
+
 /// What a fresh process is asked for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
+    pub(crate) experiment: String,
     pub(crate) comparison: String,
     pub(crate) process: u32,
     pub(crate) operations: u64,
@@ -88,18 +127,36 @@ pub fn run(
     program: &Path,
     on: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Report, ExperimentError> {
+    let objects = &build(source, &beside(program))?;
+    run_in(&Host { program, arguments: &[], objects, keep: None }, source, selection, settings, on)
+}
+
+/// As [`run`], by a program that is more than one experiment and has built the objects of this one.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_in(
+    host: &Host<'_>,
+    source: &Source,
+    selection: &Selection,
+    settings: &Settings,
+    on: &mut dyn FnMut(Progress<'_>),
+) -> Result<Report, ExperimentError> {
     settings.validate()?;
-    let objects = build(source, program)?;
-    let experiment = (source.make)(&objects)?;
+    let experiment = (source.make)(host.objects)?;
     let chosen = selection.of(&experiment)?;
-    let code = listing::read(program, &objects, &experiment.listings)?;
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let code = listing::read(host.program, host.objects, &experiment.listings)?;
+    let mut started_unix_s = now_unix_s();
     let machine = if settings.watch { Machine::watch(WATCHED) } else { Machine::read() };
     let (mut comparisons, mut not_run) = (Vec::new(), Vec::new());
     for comparison in chosen {
         match same_code(comparison, &code) {
             Some(why) => not_run.push(NotRun { name: comparison.name.clone(), why }),
-            None => comparisons.push(compare(comparison, &objects, settings, program, on)?),
+            None => {
+                let (started, report) = compare(comparison, source.name, settings, host, on)?;
+                started_unix_s = started_unix_s.min(started);
+                comparisons.push(report);
+            }
         }
     }
     Ok(Report {
@@ -107,21 +164,28 @@ pub fn run(
         experiment: experiment.name.clone(),
         title: experiment.title.clone(),
         tool: format!("unlikely {}", env!("CARGO_PKG_VERSION")),
-        started_unix_s: started.as_secs(),
+        started_unix_s,
         settings: *settings,
         warnings: warnings(&machine, &comparisons),
         machine,
         comparisons,
         not_run,
         code,
-        objects: listing::sizes(&objects)?,
+        objects: listing::sizes(host.objects)?,
     })
 }
 
-/// The objects of `source`, in a folder beside `program`.
-pub(crate) fn build(source: &Source, program: &Path) -> Result<Objects, ExperimentError> {
-    let beside = program.parent().unwrap_or(Path::new("."));
-    Objects::build(&source.builds, &beside.join("objects").join(source.name))
+/// Where an experiment's own binary has its objects.
+pub(crate) fn beside(program: &Path) -> PathBuf {
+    program.parent().unwrap_or(Path::new(".")).join("objects")
+}
+
+/// Builds the objects of `source`, in its folder below `objects`, where they are kept for the next time.
+///
+/// # Errors
+/// See [`ExperimentError`].
+pub fn build(source: &Source, objects: &Path) -> Result<Objects, ExperimentError> {
+    Objects::build(&source.builds, &objects.join(source.name))
 }
 
 /// Why there is nothing to time, if the machine code of both sides is the same.
@@ -133,36 +197,61 @@ fn same_code(comparison: &Comparison, code: &[CodeReport]) -> Option<String> {
     })
 }
 
+/// When the comparison was begun, and what it came to.
 fn compare(
     comparison: &Comparison,
-    objects: &Objects,
+    experiment: &str,
     settings: &Settings,
-    program: &Path,
+    host: &Host<'_>,
     on: &mut dyn FnMut(Progress<'_>),
-) -> Result<ComparisonReport, ExperimentError> {
-    let operations = process::operations(comparison, settings)?;
-    let mut rows = Vec::new();
+) -> Result<(u64, ComparisonReport), ExperimentError> {
+    let kept = host.keep.and_then(|keep| keep.begun(&comparison.name));
+    let mut begun = match kept.filter(|begun| process::fits(begun, comparison, settings)) {
+        Some(begun) => begun,
+        None => Begun {
+            started_unix_s: now_unix_s(),
+            operations: process::operations(comparison, settings)?,
+            rows: Vec::new(),
+        },
+    };
     for process in 0..settings.processes {
-        let settings = *settings;
-        let (name, objects) = (comparison.name.clone(), objects.clone());
-        let request = Request { comparison: name, process, operations, settings, objects };
-        rows.push(ask(program, &request)?);
+        if process as usize >= begun.rows.len() {
+            let request = Request {
+                experiment: experiment.to_owned(),
+                comparison: comparison.name.clone(),
+                process,
+                operations: begun.operations,
+                settings: *settings,
+                objects: host.objects.clone(),
+            };
+            begun.rows.push(ask(host, &request)?);
+            if let Some(keep) = host.keep {
+                keep.keep(&comparison.name, &begun)?;
+            }
+        }
         let (comparison, done, of) = (&*comparison.name, process + 1, settings.processes);
         on(Progress::Process { comparison, done, of });
     }
     let cpus = process::cpus(comparison);
-    judge::report(comparison, operations, cpus, rows).ok_or_else(|| ExperimentError::Malformed {
+    let report = judge::report(comparison, begun.operations, cpus, begun.rows);
+    let report = report.ok_or_else(|| ExperimentError::Malformed {
         comparison: comparison.name.clone(),
         what: "it has fewer than two arms, or a run that took no time".to_owned(),
-    })
+    })?;
+    Ok((begun.started_unix_s, report))
 }
 
-/// Has a fresh process of `program` do what `request` says.
-fn ask(program: &Path, request: &Request) -> Result<ProcessRecord, ExperimentError> {
+fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Has a fresh process do what `request` says.
+fn ask(host: &Host<'_>, request: &Request) -> Result<ProcessRecord, ExperimentError> {
     let process = request.process;
     let protocol = |source| ExperimentError::Protocol { process, source };
     let text = serde_json::to_string(request).map_err(protocol)?;
-    let output = Command::new(program)
+    let output = Command::new(host.program)
+        .args(host.arguments)
         .args(["--worker", &text])
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
@@ -175,10 +264,18 @@ fn ask(program: &Path, request: &Request) -> Result<ProcessRecord, ExperimentErr
     serde_json::from_slice(&output.stdout).map_err(protocol)
 }
 
-/// The other side of [`ask`]: does what the text of a request says, in this process.
-pub(crate) fn answer(source: &Source, text: &str) -> Result<String, ExperimentError> {
+/// The other side of a request: does what the text after `--worker` says, in this process, and returns
+/// what is to be printed.
+///
+/// # Errors
+/// See [`ExperimentError`]; also if none of `sources` is what is asked for.
+pub fn answer(sources: &[Source], text: &str) -> Result<String, ExperimentError> {
     let protocol = |source| ExperimentError::Protocol { process: 0, source };
     let request: Request = serde_json::from_str(text).map_err(protocol)?;
+    let source = sources.iter().find(|one| one.name == request.experiment).ok_or_else(|| {
+        let known: Vec<&str> = sources.iter().map(|one| one.name).collect();
+        ExperimentError::NoComparison { name: request.experiment.clone(), known: known.join(", ") }
+    })?;
     request.settings.validate()?;
     scatter::begin(request.settings.seed, request.process);
     let experiment = (source.make)(&request.objects)?;
@@ -326,13 +423,18 @@ mod tests {
     #[test]
     fn a_process_that_fails_or_says_something_else_is_named() {
         let request = Request {
+            experiment: "e".into(),
             comparison: "c".into(),
             process: 3,
             operations: 1,
             settings: Settings::SMOKE,
             objects: Objects::default(),
         };
-        let told = |program: &str| ask(Path::new(program), &request).unwrap_err().to_string();
+        let told = |program: &str| {
+            let (program, objects) = (Path::new(program), &Objects::default());
+            let host = Host { program, arguments: &[], objects, keep: None };
+            ask(&host, &request).unwrap_err().to_string()
+        };
         assert!(told("false").starts_with("process 3 of c failed (exit status: 1)"));
         assert!(told("true").starts_with("process 3 and the one that started it"));
         assert!(told("/nowhere/at/all").starts_with("process 3 could not be started"));

@@ -122,12 +122,12 @@ pub fn main(source: &Source) -> ExitCode {
 fn obey(source: &Source, options: &Options) -> Result<(), ExperimentError> {
     let mut out = io::stdout().lock();
     if let Some(request) = &options.worker {
-        writeln!(out, "{}", campaign::answer(source, request)?)?;
+        writeln!(out, "{}", campaign::answer(std::slice::from_ref(source), request)?)?;
         return Ok(());
     }
     let program = std::env::current_exe()?;
     if options.list {
-        let experiment = (source.make)(&campaign::build(source, &program)?)?;
+        let experiment = (source.make)(&campaign::build(source, &campaign::beside(&program))?)?;
         for one in &experiment.comparisons {
             let mark = if one.by_default { '*' } else { ' ' };
             writeln!(out, "{mark} {:10} {}", one.name, one.title)?;

@@ -18,6 +18,12 @@ pub trait Work: Send + Sync {
     /// # Errors
     /// What is and what should have been.
     fn check(&self, operations: u64, seen: &[u64]) -> Result<(), String>;
+
+    /// Whether the threads take the operations of all from one stock, so that who is served more does
+    /// more: `run` then returns how many the thread did.
+    fn shares(&self) -> bool {
+        false
+    }
 }
 
 /// One of the things compared.

@@ -89,6 +89,7 @@ fn arm_report(
         operations_per_second: 1e9 / mean(&logs)?.exp(),
         sd_percent: PairedT::new(&logs).map_or(0.0, |t| percent(t.sd)),
         copies: copies.collect::<Option<_>>()?,
+        most_by_least: most_by_least(rows, arm),
         ratio: match arm {
             0 => None,
             _ => Some(ratio(rows, arm, if of.control { 0.0 } else { floor })?),
@@ -98,6 +99,16 @@ fn arm_report(
 
 fn blocks(rows: &[ProcessRecord]) -> impl Iterator<Item = &[Vec<f64>]> {
     rows.iter().flat_map(|row| &row.blocks).map(|block| &block.ns[..])
+}
+
+/// The geometric mean over all blocks and copies of how unevenly an arm served its threads.
+fn most_by_least(rows: &[ProcessRecord], arm: usize) -> Option<f64> {
+    let blocks = rows.iter().flat_map(|row| &row.blocks);
+    let logs: Vec<f64> = blocks
+        .filter_map(|block| block.most_by_least.get(arm))
+        .flat_map(|copies| copies.iter().map(|uneven| uneven.ln()))
+        .collect();
+    Some(mean(&logs)?.exp())
 }
 
 /// The logarithm of an arm's time in a block, as the mean over its copies.
@@ -244,7 +255,10 @@ mod tests {
 
     /// Processes of blocks, each of a's two copies and b.
     fn rows(processes: &[&[[f64; 3]]]) -> Vec<ProcessRecord> {
-        let block = |&[a0, a1, b]: &[f64; 3]| BlockRow { ns: vec![vec![a0, a1], vec![b]] };
+        let block = |&[a0, a1, b]: &[f64; 3]| BlockRow {
+            ns: vec![vec![a0, a1], vec![b]],
+            most_by_least: vec![],
+        };
         (0..)
             .zip(processes)
             .map(|(process, blocks)| ProcessRecord {

@@ -43,11 +43,11 @@ mod table;
 mod timing;
 
 pub use arm::{PLACE_BYTES, PLACES, place, times, until};
-pub use campaign::{Progress, Selection, run};
+pub use campaign::{Begun, Host, Keep, Progress, Selection, answer, build, run, run_in};
 pub use cli::{Options, main};
 pub use error::ExperimentError;
 pub use experiment::{Arm, Bar, Comparison, Experiment, Listing, Published, Source, Work};
-pub use object::{Build, Objects, Recipe};
+pub use object::{Build, Objects, Recipe, workspace};
 pub use process::{BlockRow, ProcessRecord};
 pub use report::{
     ArmReport, BarOutcome, BarReport, CodeReport, ComparisonReport, CopyReport, NotRun,

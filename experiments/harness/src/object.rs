@@ -82,18 +82,30 @@ impl Objects {
         Ok(Arm::new(name, (0..PLACES).map(copy).collect::<Result<_, ExperimentError>>()?))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Path)> {
+    /// Their names and files.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.0.iter().map(|(name, path)| (&**name, &**path))
     }
 }
 
-/// The folder of the workspace: objects are built from its sources, which must still be there.
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+/// The folder of the workspace that this program was built from: objects are built from its sources, which
+/// must still be there.
+#[must_use]
+pub fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
 fn make(build: &Build, folder: &Path) -> Result<PathBuf, ExperimentError> {
     let fail = |what: String| ExperimentError::Build { name: build.name.to_owned(), what };
+    let sources = workspace();
+    if !sources.join("Cargo.toml").exists() {
+        return Err(fail(format!(
+            "it is built from the sources of this program, which are no longer at {}: put the checkout \
+             back, or install the program from another one (cargo install --path crates/cli)",
+            sources.display()
+        )));
+    }
     let folder = folder.join(build.name);
     let (mut command, object) = match &build.recipe {
         Recipe::Cargo { package, features } => {
@@ -108,7 +120,7 @@ fn make(build: &Build, folder: &Path) -> Result<PathBuf, ExperimentError> {
                 "--features",
                 features,
             ]);
-            cargo.arg("--manifest-path").arg(workspace().join("Cargo.toml"));
+            cargo.arg("--manifest-path").arg(sources.join("Cargo.toml"));
             cargo.arg("--target-dir").arg(&folder);
             let file = format!("release/lib{}.so", package.replace('-', "_"));
             (cargo, folder.join(file))
@@ -118,7 +130,7 @@ fn make(build: &Build, folder: &Path) -> Result<PathBuf, ExperimentError> {
             let object = folder.join("arm.so");
             let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "gcc".into()));
             cc.args(["-O2", "-std=gnu11", "-shared", "-fPIC", "-o"]).arg(&object).args(*flags);
-            cc.arg(workspace().join(source));
+            cc.arg(sources.join(source));
             (cc, object)
         }
     };

@@ -1,5 +1,6 @@
 //! The blocks of one process: every copy of every arm once in each, in the order that the seed draws.
 
+use crate::campaign::Begun;
 use crate::error::ExperimentError;
 use crate::experiment::{Arm, Comparison};
 use crate::settings::Settings;
@@ -12,6 +13,9 @@ use unlikely_measure::order;
 /// Slots of the order that a process has to itself: more than its blocks, and even, so that blocks
 /// keep their mirrors.
 const SLOTS_PER_PROCESS: u32 = 1 << 13;
+
+/// How much longer a run is where there are more threads than CPUs.
+const TURNS: f64 = 20.0;
 
 /// What one process measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +37,10 @@ pub struct ProcessRecord {
 pub struct BlockRow {
     /// Time of one operation in ns, for each arm and each of its copies.
     pub ns: Vec<Vec<f64>>,
+    /// Operations of the thread that did most by those of the one that did least, likewise; empty for
+    /// arms whose threads do the same number each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub most_by_least: Vec<Vec<f64>>,
 }
 
 /// The CPUs that the threads of `comparison` are kept on: one each, from the last that is allowed, as
@@ -51,11 +59,34 @@ pub(crate) fn operations(
     if let Some(operations) = settings.operations {
         return Ok(operations.min(comparison.operations_max));
     }
-    let wanted = Duration::from_secs_f64(settings.run_ms / 1e3);
+    // Threads that share a CPU run in turn, for some milliseconds each.
+    let turns = if comparison.threads as usize > allowed_cpus().len() { TURNS } else { 1.0 };
+    let wanted = Duration::from_secs_f64(turns * settings.run_ms / 1e3);
     let work = comparison.arms.first().and_then(|arm| Some((arm, arm.copies.first()?)));
     let (arm, copy) = work.ok_or_else(|| no_arms(comparison))?;
     calibrate(copy.as_ref(), wanted, comparison.operations_max, &cpus(comparison))
         .map_err(|failure| named(failure, comparison, arm, 0))
+}
+
+/// Whether what was kept of `comparison` is what its processes measure with these settings: a file may be
+/// anybody's.
+pub(crate) fn fits(begun: &Begun, comparison: &Comparison, settings: &Settings) -> bool {
+    let copies = || comparison.arms.iter().map(|arm| arm.copies.len());
+    let good = |block: &BlockRow| {
+        block.ns.iter().map(Vec::len).eq(copies())
+            && block.ns.iter().flatten().all(|ns| ns.is_finite() && *ns > 0.0)
+    };
+    let fits = |(at, row): (usize, &ProcessRecord)| {
+        row.process as usize == at
+            && row.blocks.len() == settings.blocks as usize
+            && row.blocks.iter().all(good)
+    };
+    (1..=comparison.operations_max).contains(&begun.operations)
+        && settings
+            .operations
+            .is_none_or(|asked| begun.operations == asked.min(comparison.operations_max))
+        && begun.rows.len() <= settings.processes as usize
+        && begun.rows.iter().enumerate().all(fits)
 }
 
 /// Runs the blocks of process number `process`, which this one is.
@@ -107,6 +138,7 @@ impl Sitting<'_> {
         let copies = |(arm, of): (usize, &Arm)| (0..of.copies.len()).map(move |copy| (arm, copy));
         let runs: Vec<(usize, usize)> = arms.iter().enumerate().flat_map(copies).collect();
         let mut ns: Vec<Vec<f64>> = arms.iter().map(|arm| vec![0.0; arm.copies.len()]).collect();
+        let mut most_by_least = vec![Vec::new(); arms.len()];
         for index in order(seed, slot, u32::try_from(runs.len()).unwrap_or(u32::MAX)) {
             let Some(&(arm, copy)) = runs.get(index as usize) else { continue };
             let timed = self.one(arm, copy)?;
@@ -116,8 +148,14 @@ impl Sitting<'_> {
                 // A clock too coarse for a run must not make a ratio infinite.
                 *place = timed.wall.as_secs_f64().max(1e-9) * 1e9 / done;
             }
+            if let Some((of_arm, uneven)) = most_by_least.get_mut(arm).zip(timed.most_by_least) {
+                of_arm.push(uneven);
+            }
         }
-        Ok(BlockRow { ns })
+        if most_by_least.iter().all(Vec::is_empty) {
+            most_by_least.clear();
+        }
+        Ok(BlockRow { ns, most_by_least })
     }
 
     fn one(&self, arm: usize, copy: usize) -> Result<Timed, ExperimentError> {
@@ -165,26 +203,30 @@ mod tests {
         }
     }
 
-    /// The order of runs, in one text a block, warm-ups among them.
-    fn runs(process: u32, settings: Settings) -> (Vec<String>, ProcessRecord) {
-        let log = Log::default();
-        let copy = |name| Box::new(Noted(name, Arc::clone(&log))) as Box<dyn Work>;
-        let arms = vec![
-            Arm::new("a", vec![copy("a0"), copy("a1")]),
-            Arm::new("b", vec![copy("b0"), copy("b1")]),
-        ];
-        let comparison = Comparison {
+    /// Two arms of two copies, which log their runs.
+    fn noted(log: &Log) -> Comparison {
+        let copy = |name| Box::new(Noted(name, Arc::clone(log))) as Box<dyn Work>;
+        Comparison {
             name: "noted".into(),
             title: String::new(),
             operation: String::new(),
             threads: 1,
             operations_max: 10,
-            arms,
+            arms: vec![
+                Arm::new("a", vec![copy("a0"), copy("a1")]),
+                Arm::new("b", vec![copy("b0"), copy("b1")]),
+            ],
             bars: vec![],
             published: vec![],
             code: None,
             by_default: true,
-        };
+        }
+    }
+
+    /// The order of runs, in one text a block, warm-ups among them.
+    fn runs(process: u32, settings: Settings) -> (Vec<String>, ProcessRecord) {
+        let log = Log::default();
+        let comparison = noted(&log);
         let operations = operations(&comparison, &settings).unwrap();
         assert_eq!(operations, 10);
         let record = measure(&comparison, &settings, operations, process).unwrap();
@@ -220,6 +262,28 @@ mod tests {
         assert_eq!(order(3, 7), order(3, 7));
         assert_ne!(order(3, 7), order(3, 8));
         assert_ne!(order(3, 7), order(4, 7));
+    }
+
+    #[test]
+    fn what_was_kept_goes_on_only_if_it_is_of_the_same_comparison() {
+        let (_, row) = runs(0, SETTINGS);
+        let good = Begun { started_unix_s: 1, operations: 10, rows: vec![row] };
+        let fits = |begun: &Begun| fits(begun, &noted(&Log::default()), &SETTINGS);
+        assert!(fits(&good) && fits(&Begun { rows: vec![], ..good.clone() }));
+        assert!(!fits(&Begun { operations: 9, ..good.clone() }), "not as many as asked for");
+        let spoilt = |spoil: &dyn Fn(&mut ProcessRecord)| {
+            let mut begun = good.clone();
+            spoil(&mut begun.rows[0]);
+            fits(&begun)
+        };
+        assert!(!spoilt(&|row| row.process = 1), "another process");
+        assert!(!spoilt(&|row| row.blocks.truncate(5)), "fewer blocks");
+        assert!(!spoilt(&|row| row.blocks[2].ns.truncate(1)), "fewer arms");
+        assert!(!spoilt(&|row| row.blocks[2].ns[1].truncate(1)), "fewer copies");
+        assert!(!spoilt(&|row| row.blocks[2].ns[1][0] = f64::INFINITY), "no time");
+        assert!(!spoilt(&|row| row.blocks[2].ns[1][0] = 0.0), "no time");
+        let many = Begun { rows: vec![good.rows[0].clone(); 3], ..good.clone() };
+        assert!(!fits(&many), "more processes than asked for");
     }
 
     #[test]

@@ -131,6 +131,9 @@ pub struct ArmReport {
     pub sd_percent: f64,
     /// The copies at their places.
     pub copies: Vec<CopyReport>,
+    /// Operations of the thread that did most by those of the one that did least, geometric mean over
+    /// blocks and copies; one that did none counts as one. `None` where each does the same number.
+    pub most_by_least: Option<f64>,
     /// Against the baseline; `None` of the baseline itself.
     pub ratio: Option<Ratio>,
 }

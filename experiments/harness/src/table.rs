@@ -73,6 +73,11 @@ fn write_comparison(out: &mut String, of: &ComparisonReport) {
     for arm in &of.arms {
         line(out, format_args!("  {:width$}  {}", arm.name, arm_columns(arm)));
     }
+    let served = of.arms.iter().filter_map(|arm| Some((&arm.name, arm.most_by_least?)));
+    let served: Vec<String> = served.map(|(name, uneven)| format!("{name} {uneven:.3}")).collect();
+    if !served.is_empty() {
+        line(out, format_args!("  served, most by least of the threads: {}", served.join(" · ")));
+    }
     for bar in &of.bars {
         line(
             out,

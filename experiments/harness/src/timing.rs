@@ -17,6 +17,9 @@ pub(crate) struct Timed {
     pub(crate) wall: Duration,
     /// Share of that in which all threads ran; 1 for one thread.
     pub(crate) overlap: f64,
+    /// Operations of the thread that did most by those of the one that did least, where they share
+    /// them; one that did none counts as one.
+    pub(crate) most_by_least: Option<f64>,
 }
 
 /// Why a run has no time.
@@ -59,7 +62,7 @@ fn time_here(work: &dyn Work, operations: u64) -> Result<Timed, Failure> {
     let seen = work.run(operations);
     let wall = start.elapsed();
     work.check(operations, &[seen]).map_err(Failure::Wrong)?;
-    Ok(Timed { wall, overlap: 1.0 })
+    Ok(Timed { wall, overlap: 1.0, most_by_least: None })
 }
 
 fn time_together(work: &dyn Work, operations: u64, cpus: &[usize]) -> Result<Timed, Failure> {
@@ -90,7 +93,13 @@ fn time_together(work: &dyn Work, operations: u64, cpus: &[usize]) -> Result<Tim
     };
     let wall = between(starts().min(), ends().max());
     let shared = between(starts().max(), ends().min());
-    Ok(Timed { wall, overlap: shared.as_secs_f64() / wall.as_secs_f64().max(1e-9) })
+    let (least, most) = (seen.iter().min(), seen.iter().max());
+    let most_by_least = least.zip(most).filter(|_| work.shares());
+    Ok(Timed {
+        wall,
+        overlap: shared.as_secs_f64() / wall.as_secs_f64().max(1e-9),
+        most_by_least: most_by_least.map(|(&least, &most)| most as f64 / least.max(1) as f64),
+    })
 }
 
 /// Waits until all `threads` are here. They spin, since a thread that sleeps comes back some tens of

@@ -3,8 +3,8 @@
 //! The patch that this repeats was measured with a pair of loops: increments from one up to a count,
 //! then decrements, each of which asks whether it was the last, down to zero. Here the count is what
 //! fills some milliseconds, the backends of `unlikely-refcount` stand side by side, and `plain`, which
-//! does not check, is the baseline. The same with two threads on one counter, and beside it what
-//! programs see of all this: cloning and dropping an `Arc`.
+//! does not check, is the baseline; in `patch` it is what the patch replaced. The same with two threads
+//! on one counter, and beside it what programs see of all this: cloning and dropping an `Arc`.
 //!
 //! `plain` stands among the arms a second time. It is the same code, so its ratio is what this
 //! machine shows of no difference at all.
@@ -46,6 +46,7 @@ fn experiment() -> Experiment {
         comparisons.push(one("u32", pair::arms_u32(), 1 << 29, true));
         comparisons.push(one("u64", pair::arms_u64(), 1 << 40, false));
         comparisons.push(arc(threads));
+        comparisons.push(patch(threads));
     }
     Experiment {
         name: "refcount".to_owned(),
@@ -74,6 +75,27 @@ fn arc(threads: u32) -> Comparison {
         by_default: true,
     }
 }
+
+/// What the patch changed: from the loop of compare-exchange to arithmetic with a branch.
+fn patch(threads: u32) -> Comparison {
+    Comparison {
+        name: format!("patch-{threads}"),
+        title: format!("the check as the patch found and left it, {}", contention(threads)),
+        operation: "increment and decrement".to_owned(),
+        threads,
+        // Half of the range, as two threads count together.
+        operations_max: 1 << 29,
+        arms: pair::arms_patch(),
+        bars: Vec::new(),
+        published: Vec::new(),
+        code: Some(("inc, full".to_owned(), format!("inc, {CHECKED}"))),
+        by_default: false,
+    }
+}
+
+/// The backend that stands for what the patch put there.
+const CHECKED: &str =
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) { "fast" } else { "fetch" };
 
 /// Asked of `fast`, where there is one, and of what the crate takes by default.
 fn bars() -> Vec<Bar> {

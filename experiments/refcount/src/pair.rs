@@ -70,13 +70,29 @@ macro_rules! arms {
 arms!(arms_u32, u32);
 arms!(arms_u64, u64);
 
+/// What the patch replaced, the same again, and what it put there, in the width of Linux.
+pub(crate) fn arms_patch() -> Vec<Arm> {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    type Checked = refcount::Fast;
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    type Checked = Fetch;
+    fn arm<B: Backend<u32> + 'static>(name: &str) -> Arm {
+        at_each_place!(name, AT => Pair::<B, u32, AT> { refs: Counter::<B, u32>::new(1) })
+    }
+    vec![
+        arm::<Full>(<Full as Backend<u32>>::NAME),
+        arm::<Full>("full again").control(),
+        arm::<Checked>(<Checked as Backend<u32>>::NAME),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_backend_counts_up_and_down_to_zero() {
-        for arm in arms_u32().into_iter().chain(arms_u64()) {
+        for arm in [arms_u32(), arms_u64(), arms_patch()].into_iter().flatten() {
             for copy in &arm.copies {
                 copy.begin(1);
                 let seen = copy.run(100);

@@ -31,12 +31,17 @@ fn every_comparison_has_all_its_arms_and_figures() {
     assert_eq!(report["schema"], "unlikely/experiment/1");
     assert_eq!(report["experiment"], "refcount");
     let comparisons = &report["comparisons"];
-    assert_eq!(names(comparisons), ["u32-1", "u64-1", "arc-1", "u32-2", "u64-2", "arc-2"]);
+    let each = ["u32-1", "u64-1", "arc-1", "patch-1", "u32-2", "u64-2", "arc-2", "patch-2"];
+    assert_eq!(names(comparisons), each);
     for comparison in comparisons.as_array().expect("a list") {
         let name = comparison["name"].as_str().expect("a name");
         let arms = &comparison["arms"];
         let expected: &[&str] = if name.starts_with("arc") {
             &["std::sync::Arc", "std again", "refcount::Arc", "triomphe::Arc"]
+        } else if name.starts_with("patch") {
+            let checked =
+                cfg!(any(target_arch = "x86_64", target_arch = "aarch64")).then_some("fast");
+            &["full", "full again", checked.unwrap_or("fetch")]
         } else if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             &["plain", "plain again", "fetch", "fast", "full"]
         } else {

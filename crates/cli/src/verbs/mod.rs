@@ -9,5 +9,6 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod record;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod scan;
 pub(crate) mod tune;

@@ -62,6 +62,11 @@ fn diff_class(line: &str) -> Option<&'static str> {
 
 /// Both versions of a function side by side, equal lines level with each other.
 pub(super) fn side_by_side(before: &[String], after: &[String]) -> Markup {
+    beside(("without the hint", before), ("with the hint", after))
+}
+
+/// As [`side_by_side`], with a heading for either version.
+pub(super) fn beside((old, before): (&str, &[String]), (new, after): (&str, &[String])) -> Markup {
     let longest = before.len().max(after.len());
     let before = before.get(..LINES_MAX).unwrap_or(before);
     let after = after.get(..LINES_MAX).unwrap_or(after);
@@ -69,7 +74,7 @@ pub(super) fn side_by_side(before: &[String], after: &[String]) -> Markup {
     html! {
         div class="code asm" {
             table {
-                thead { tr { th { "without the hint" } th { "with the hint" } } }
+                thead { tr { th { (old) } th { (new) } } }
                 tbody { @for op in &ops { (rows(op, before, after)) } }
             }
         }

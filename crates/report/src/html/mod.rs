@@ -10,7 +10,10 @@ mod bench;
 mod code;
 mod lists;
 mod plot;
+mod reproduce;
 mod sites;
+
+pub use reproduce::reproduce_html;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use unlikely_measure::Verdict;

@@ -16,11 +16,17 @@ use crate::text::{clip, clip_middle};
 pub(crate) const BLOCKS_DRAWN_MAX: usize = 1_000;
 
 const WIDTH: f64 = 460.0;
-const LEFT: f64 = 52.0;
-const RIGHT: f64 = 450.0;
+pub(super) const LEFT: f64 = 52.0;
+pub(super) const RIGHT: f64 = 450.0;
 
 /// An SVG with its title and description.
-fn figure(key: &str, height: f64, title: &str, description: &str, body: &Markup) -> Markup {
+pub(super) fn figure(
+    key: &str,
+    height: f64,
+    title: &str,
+    description: &str,
+    body: &Markup,
+) -> Markup {
     let (title_id, description_id) = (format!("{key}-t"), format!("{key}-d"));
     html! {
         svg viewBox=(format!("0 0 {} {}", px(WIDTH), px(height))) role="img"
@@ -32,20 +38,20 @@ fn figure(key: &str, height: f64, title: &str, description: &str, body: &Markup)
     }
 }
 
-fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Markup {
+pub(super) fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Markup {
     html! { line class=(class) x1=(px(from.0)) y1=(px(from.1)) x2=(px(to.0)) y2=(px(to.1)) {} }
 }
 
-fn label(class: &str, at: (f64, f64), anchor: &str, text: &str) -> Markup {
+pub(super) fn label(class: &str, at: (f64, f64), anchor: &str, text: &str) -> Markup {
     html! { text class=(class) x=(px(at.0)) y=(px(at.1)) text-anchor=(anchor) { (text) } }
 }
 
-fn minus(text: &str) -> String {
+pub(super) fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 
 /// A's mark is a disc, B's a diamond; hollow where `hollow`.
-fn mark(arm: &str, at: (f64, f64), hollow: bool, tip: &str) -> Markup {
+pub(super) fn mark(arm: &str, at: (f64, f64), hollow: bool, tip: &str) -> Markup {
     let class = if hollow { format!("{arm} hollow") } else { arm.to_owned() };
     let (x, y) = at;
     if arm == "b" {
@@ -60,12 +66,12 @@ fn mark(arm: &str, at: (f64, f64), hollow: bool, tip: &str) -> Markup {
 }
 
 /// 100 · ln(B/A), where it can be drawn.
-fn log_percent(ratio: f64) -> Option<f64> {
+pub(super) fn log_percent(ratio: f64) -> Option<f64> {
     if ratio > 0.0 { drawable(ratio.ln() * 100.0) } else { None }
 }
 
 /// Ticks and grid of a horizontal axis below a plot, with its title.
-fn x_axis(axis: &Axis, top: f64, bottom: f64, title: &str) -> Markup {
+pub(super) fn x_axis(axis: &Axis, top: f64, bottom: f64, title: &str) -> Markup {
     html! {
         @for (tick, text) in axis.ticks() {
             (line("grid", (axis.at(tick), top), (axis.at(tick), bottom)))

@@ -80,7 +80,30 @@ pub(super) fn look(dir: &Path, config: Option<&Config>, on: &Distribution) -> Ve
             });
         }
     }
+    tools.push(cargo());
     tools
+}
+
+/// What `reproduce` builds with, and the sources that it builds.
+fn cargo() -> Tool {
+    let found = toolchain::tool("cargo");
+    let sources = experiments::workspace();
+    let (problem, install) = if sources.is_dir() {
+        // A distribution's own is often too old for these sources.
+        (None, format!("rustup toolchain install {}", env!("CARGO_PKG_RUST_VERSION")))
+    } else {
+        let gone = format!("the sources of this program are no longer at {}", sources.display());
+        (Some(gone), "cargo install --path crates/cli, in another checkout".to_owned())
+    };
+    Tool {
+        name: "cargo".to_owned(),
+        required: false,
+        purpose: "`reproduce`, which builds what it measures from the sources of this program",
+        path: found.as_ref().map(|t| t.path.clone()),
+        version: found.map(|t| t.version),
+        problem,
+        install: Some(install),
+    }
 }
 
 /// A tool of which it is enough that it answers.
