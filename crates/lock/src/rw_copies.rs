@@ -4,7 +4,7 @@ use crate::raw::SpinCopies;
 use crate::rw_raw::{QueuedRw, RwPlatform};
 
 /// What of [`QueuedRw`] is not inlined: one copy in the program for each platform, as with
-/// [`SpinCopies`]. [`rw_copies!`](crate::rw_copies) writes them.
+/// [`SpinCopies`]. [`rw_copies!`](crate::rw_copies!) writes them.
 pub trait RwCopies: RwPlatform + SpinCopies {
     /// Waits to read; the caller is counted.
     #[doc(hidden)]
@@ -72,7 +72,7 @@ pub trait RwCopies: RwPlatform + SpinCopies {
     unsafe fn unlock_write_irqrestore(lock: &QueuedRw);
 }
 
-/// Gives a [`RwPlatform`](crate::RwPlatform) the out-of-line parts of [`QueuedRw`](crate::QueuedRw):
+/// Gives a [`RwPlatform`] the out-of-line parts of [`QueuedRw`]:
 /// `lock::rw_copies!(MyPlatform);` beside `lock::spin_copies!(MyPlatform);`.
 #[macro_export]
 macro_rules! rw_copies {
