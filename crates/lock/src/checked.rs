@@ -82,10 +82,19 @@ impl fmt::Display for Report {
 /// Takes a report. It may return, panic or stop the machine.
 pub type Handler = fn(&Report);
 
-/// The handler, as a pointer; null: with `std` a line on standard error, otherwise nothing. Set with
-/// release.
+/// The handler, as a pointer.
+///
+/// | value | meaning | who writes |
+/// |---|---|---|
+/// | null | none set: with `std` a line on standard error, otherwise nothing | initial |
+/// | other | a [`Handler`] | [`set_handler`], release |
 static HANDLER: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
-/// Bit `k` is set by the first report of the mistake of discriminant `k`.
+/// The mistakes that were reported, bit `k` for that of discriminant `k`.
+///
+/// | bit | meaning | who writes |
+/// |---|---|---|
+/// | 0 | the next of this kind is reported | initial, [`rearm`] |
+/// | 1 | it was reported | the first of the kind, by `fetch_or` |
 static REPORTED: AtomicU8 = AtomicU8::new(0);
 
 /// Sends every later report to `handler`.
