@@ -8,7 +8,7 @@ use unlikely_measure::machine::{LeftOver, Tuned, Tuning};
 
 use crate::args::{BenchArgs, Requirement};
 use crate::exit::{Exit, fail};
-use crate::progress::stage;
+use crate::progress::{stage, tell};
 
 /// Where it is written down what has to be put back. Gone at a reboot, as the settings are; one
 /// for all users, since there is one machine.
@@ -28,19 +28,19 @@ fn tune() -> anyhow::Result<Tuned> {
     let system = |error: &dyn std::fmt::Display| fail(Exit::System, error.to_string());
     match tuning.restore_left_over().map_err(|error| system(&error))? {
         LeftOver::Restored(paths) => {
-            eprintln!("put back what a killed campaign had changed: {} settings", paths.len());
+            tell(&format!("put back what a killed campaign had changed: {} settings", paths.len()));
         }
         LeftOver::None | LeftOver::OtherBoot => {}
     }
     let tuned = tuning.apply().map_err(|error| system(&error))?;
     if tuned.changes().is_empty() {
-        eprintln!("--tune-machine: nothing to change on this machine");
+        tell("--tune-machine: nothing to change on this machine");
     }
     for change in tuned.changes() {
-        eprintln!("changed until the end: {change}");
+        tell(&format!("changed until the end: {change}"));
     }
     for refusal in tuned.refusals() {
-        eprintln!("not changed: {refusal}");
+        tell(&format!("not changed: {refusal}"));
     }
     Ok(tuned)
 }

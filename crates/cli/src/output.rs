@@ -35,6 +35,9 @@ pub(crate) fn width() -> usize {
 pub(crate) fn print(text: &str) -> io::Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        Err(error) => {
+            Err(io::Error::new(error.kind(), format!("standard output cannot be written: {error}")))
+        }
+        done => done,
     }
 }

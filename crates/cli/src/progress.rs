@@ -1,6 +1,6 @@
 //! What is going on, on stderr: bars where a person looks, plain lines where a log does.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,7 +27,7 @@ pub(crate) fn stage(name: impl Into<String>, total: u64) -> Stage {
     if visible {
         bar.enable_steady_tick(Duration::from_millis(120));
     } else {
-        eprintln!("{name} …");
+        tell(&format!("{name} …"));
     }
     Stage { bar, name, visible }
 }
@@ -51,11 +51,16 @@ impl Stage {
     pub(crate) fn done(self, result: &str) {
         self.bar.finish_and_clear();
         if self.visible {
-            eprintln!("✓ {}: {result}", self.name);
+            tell(&format!("✓ {}: {result}", self.name));
         } else {
-            eprintln!("  {result}");
+            tell(&format!("  {result}"));
         }
     }
+}
+
+/// A line for whoever looks on. Nobody may: a closed pipe or a full disk ends no measurement.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(stderr().lock(), "{line}");
 }
 
 /// A warning that a person should see even when all goes on.
@@ -70,5 +75,5 @@ pub(crate) fn error(text: &str) {
 
 /// Messages quote what was read; nothing of it may act on the terminal.
 fn say(what: &str, text: &str) {
-    eprintln!("{what}: {}", unlikely_report::shown(text));
+    tell(&format!("{what}: {}", unlikely_report::shown(text)));
 }

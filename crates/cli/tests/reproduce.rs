@@ -6,6 +6,7 @@
 mod common;
 
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -56,6 +57,27 @@ fn is_measured(name: &str, measured: &Value) {
     assert!((0..2).all(|arm| measured["ns"][arm].as_f64().unwrap() > 0.0), "{name}");
 }
 
+/// A record as it is kept: behind the digest of what it says.
+fn sealed(says: &[u8]) -> Vec<u8> {
+    [blake3::hash(says).to_hex().as_bytes(), b"\n", says].concat()
+}
+
+/// What a kept record says.
+fn said(file: &Path) -> Vec<u8> {
+    let file = fs::read(file).unwrap();
+    let line = file.iter().position(|&byte| byte == b'\n').unwrap();
+    file[line + 1..].to_vec()
+}
+
+/// Executable bytes of the shared objects that were built for one side of `unlock`: of this checkout, and
+/// of what else was built into the same folder.
+fn unlock_sizes(state: &str, side: &str) -> Vec<u64> {
+    let folder = Path::new(state).join("objects/unlock").join(side);
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().into_path());
+    let built = files.filter(|path| path.ends_with("release/libunlock_arm.so"));
+    built.map(|path| executable_bytes(&fs::read(path).unwrap())).collect()
+}
+
 fn executable_bytes(file: &[u8]) -> u64 {
     let file = object::File::parse(file).unwrap();
     let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
@@ -90,11 +112,13 @@ fn every_experiment_has_its_claim_its_figures_and_its_code() {
         let same = code["before"]["instructions"] == code["after"]["instructions"];
         assert_eq!(same, one["measured"]["verdict"] == "same-machine-code", "{name}");
     }
+    let warnings = record["warnings"].as_array().unwrap();
+    let told = warnings.iter().any(|text| text.as_str().unwrap().contains("a debug build"));
+    assert_eq!(told, cfg!(debug_assertions), "refcount's code is the program's own: {warnings:?}");
     // The sides are not swapped: before is the object in which unlocks are called.
     let size = |at: usize, side: &str| experiments[at]["text_bytes"][side].as_u64().unwrap();
     for (side, object) in [("before", "before"), ("after", "inline")] {
-        let file = format!("{state}/objects/unlock/{object}/release/libunlock_arm.so");
-        assert_eq!(size(3, side), executable_bytes(&fs::read(file).unwrap()), "{side}");
+        assert!(unlock_sizes(state, object).contains(&size(3, side)), "{side}");
     }
     assert_ne!(size(3, "before"), size(3, "after"));
     // From the printed figures: 127060259162 / 191057942484, 50819.58 / 50512.95, 32635 / 32818,
@@ -115,6 +139,7 @@ fn every_experiment_has_its_claim_its_figures_and_its_code() {
     let product = mix["rate"]["before"].as_f64().unwrap() * mix["ns"][0].as_f64().unwrap();
     assert!((product / 60e9 - 1.0).abs() < 1e-9, "{mix}");
     another_object_is_another_measurement(state);
+    settings_of_somebody_else_change_no_object(state);
 }
 
 /// One loop of `pollfd` is C: with another compiler it is another object, though nothing else changed.
@@ -129,6 +154,29 @@ fn another_object_is_another_measurement(state: &str) {
     let out = unlikely().args(args).env("CC", &compiler).output().unwrap();
     let err = String::from_utf8_lossy(&out.stderr);
     assert!(err.contains("3 comparisons measured, 0 kept"), "{err}");
+}
+
+/// Neither the folder that the program is started from, nor a user's habits of where cargo puts things.
+fn settings_of_somebody_else_change_no_object(state: &str) {
+    let args = ["reproduce", "--smoke", "--only", "pollfd", "--state", state];
+    let (_, table, _) = run(args);
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(".cargo")).unwrap();
+    let config = "[build]\nrustflags = [\"-Cno-such-flag\"]\ntarget = \"no-such-machine\"\n";
+    fs::write(folder.path().join(".cargo/config.toml"), config).unwrap();
+    let elsewhere = folder.path().join("everything");
+    let mut command = unlikely();
+    command
+        .args(args)
+        .current_dir(&folder)
+        .env("CC", "")
+        .env("CARGO_BUILD_TARGET", "no-such-machine");
+    command.env("CARGO_TARGET_DIR", &elsewhere).env("CARGO_BUILD_BUILD_DIR", &elsewhere);
+    let out = command.output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(err.contains("0 comparisons measured, 3 kept"), "{err}");
+    assert_eq!(String::from_utf8_lossy(&out.stdout), table);
+    assert!(!elsewhere.exists(), "it is built below the state folder alone");
 }
 
 #[test]
@@ -169,7 +217,7 @@ fn a_killed_run_goes_on_with_what_it_had_finished() {
 
 /// The processes of a finished comparison.
 fn rows(file: &Path) -> Vec<Value> {
-    let report: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let report: Value = serde_json::from_slice(&said(file)).unwrap();
     report["comparisons"][0]["rows"].as_array().unwrap().clone()
 }
 
@@ -192,18 +240,20 @@ fn no_process_that_is_done_is_lost() {
         assert!(!begun.exists());
         (rows(&file), err)
     };
-    let (after, err) = again(&serde_json::to_vec(&kept).unwrap());
+    let (after, err) = again(&sealed(&serde_json::to_vec(&kept).unwrap()));
     assert_eq!(after[0], before[0], "the first process is the one that was kept");
     assert!(after[1] != before[1] && after.len() == 2, "the second was measured");
     assert!(!err.contains("measured again"), "{err}");
-    let report: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let report: Value = serde_json::from_slice(&said(&file)).unwrap();
     assert_eq!(report["started_unix_s"], 77);
-    // Torn, of nothing, or of another shape: all of it is measured, and a torn file is named.
+    // Torn, changed, or of another shape: all of it is measured, and the file is named.
     let (torn, err) = again(br#"{"started_unix_s":1,"operations":1000,"rows":[{"proc"#);
     assert!(torn[0] != before[0] && err.contains("u32-1.begun: "), "{err}");
-    let (other, _) = again(br#"{"started_unix_s":1,"operations":999,"rows":[]}"#);
+    let other = br#"{"started_unix_s":1,"operations":999,"rows":[]}"#;
+    let (other, err) = again(&sealed(other));
     assert!(other[0] != before[0]);
-    let report: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert!(err.contains("u32-1.begun: it is of something else"), "{err}");
+    let report: Value = serde_json::from_slice(&said(&file)).unwrap();
     assert_eq!(report["comparisons"][0]["operations"], 1000, "not those of the file");
 }
 
@@ -230,9 +280,16 @@ fn a_record_that_is_torn_or_of_something_else_is_measured_again_and_named() {
     let file = finished(state.path(), "refcount-u32-1.json").unwrap();
     let whole = fs::read(&file).unwrap();
     let other = fs::read(file.with_file_name("refcount-u32-2.json")).unwrap();
-    let older = String::from_utf8(whole.clone()).unwrap();
+    let older = String::from_utf8(said(&file)).unwrap();
     let older = older.replace("unlikely/experiment/1", "unlikely/experiment/0");
-    for spoilt in [&whole[..whole.len() / 2], b"", b"[]", b"\xff\0", &other, older.as_bytes()] {
+    let older = sealed(older.as_bytes());
+    // One digit of one figure, by a disk or a hand: it is a number still.
+    let mut changed = whole.clone();
+    let figure =
+        changed.windows(9).position(|text| text == b"\"ratio\":1" || text == b"\"ratio\":0");
+    changed[figure.unwrap() + 8] ^= 1;
+    let half = &whole[..whole.len() / 2];
+    for spoilt in [half, b"", b"[]", &sealed(b"[]"), b"\xff\0", &other, &older, &changed] {
         fs::write(&file, spoilt).unwrap();
         let (code, _, err) = run(words(&args));
         assert_eq!(code, 0, "{err}");
@@ -251,16 +308,26 @@ fn the_page_stands_alone() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     assert!(page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.matches("<svg").count() == 5 && page.contains("lock inc dword ptr"), "{page}");
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let out = unlikely().args(&args).stdout(full()).output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(8) && err.contains("standard output cannot"), "{err}");
+    let out = unlikely().args(&args).stderr(full()).output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "progress that nobody can read ends nothing");
+    assert!(!out.stdout.is_empty());
 }
 
 #[test]
 fn two_do_not_measure_side_by_side() {
     let (state, args) = smoke("refcount");
-    let lock = File::create(state.path().join("lock")).unwrap();
+    let path = state.path().join("lock");
+    fs::write(&path, "somebody else's").unwrap();
+    let lock = File::open(&path).unwrap();
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
     let (code, out, err) = run(words(&args));
     assert_eq!((code, out.as_str()), (7, ""), "{err}");
     assert!(err.contains("another `unlikely reproduce`"), "{err}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "somebody else's");
 }
 
 #[test]
@@ -277,4 +344,9 @@ fn what_does_not_exist_is_refused_with_what_does() {
     let (code, _, err) = run(["reproduce", "--state", file.to_str().unwrap()]);
     assert_eq!(code, 8);
     assert!(err.contains("--state"), "{err}");
+    let name = std::ffi::OsStr::from_bytes(b"\xff");
+    let state = state.path().join(name);
+    let out = unlikely().args(["reproduce", "--smoke", "--state"]).arg(state).output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(2) && err.contains("UTF-8"), "{err}");
 }

@@ -52,6 +52,10 @@ pub trait Keep: std::fmt::Debug {
     /// What of this comparison an earlier campaign of the same settings and the same objects measured.
     fn begun(&self, comparison: &str) -> Option<Begun>;
 
+    /// Hears that what [`begun`](Self::begun) gave is not what these settings measure, so that it is measured
+    /// again.
+    fn unfit(&self, comparison: &str);
+
     /// Keeps what is measured by now; called after each process.
     ///
     /// # Errors
@@ -205,8 +209,15 @@ fn compare(
     host: &Host<'_>,
     on: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(u64, ComparisonReport), ExperimentError> {
-    let kept = host.keep.and_then(|keep| keep.begun(&comparison.name));
-    let mut begun = match kept.filter(|begun| process::fits(begun, comparison, settings)) {
+    let kept = host.keep.and_then(|keep| {
+        let begun = keep.begun(&comparison.name)?;
+        let fits = process::fits(&begun, comparison, settings);
+        if !fits {
+            keep.unfit(&comparison.name);
+        }
+        fits.then_some(begun)
+    });
+    let mut begun = match kept {
         Some(begun) => begun,
         None => Begun {
             started_unix_s: now_unix_s(),

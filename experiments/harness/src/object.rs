@@ -9,7 +9,8 @@ use crate::scatter::scatter;
 use arm::PLACES;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, OsStr, c_void};
+use std::ffi::{CStr, CString, OsStr, OsString, c_void};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -97,53 +98,100 @@ pub fn workspace() -> PathBuf {
 }
 
 fn make(build: &Build, folder: &Path) -> Result<PathBuf, ExperimentError> {
-    let fail = |what: String| ExperimentError::Build { name: build.name.to_owned(), what };
     let sources = workspace();
     if !sources.join("Cargo.toml").exists() {
-        return Err(fail(format!(
-            "it is built from the sources of this program, which are no longer at {}: put the checkout \
-             back, or install the program from another one (cargo install --path crates/cli)",
-            sources.display()
-        )));
+        return Err(ExperimentError::Build {
+            name: build.name.to_owned(),
+            what: format!(
+                "it is built from the sources of this program, which are no longer at {}: put the \
+                 checkout back, or install the program from another one (cargo install --path \
+                 crates/cli)",
+                sources.display()
+            ),
+        });
     }
     let folder = folder.join(build.name);
-    let (mut command, object) = match &build.recipe {
+    match &build.recipe {
         Recipe::Cargo { package, features } => {
-            let mut cargo =
-                Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.args([
-                "build",
-                "--quiet",
-                "--release",
-                "--package",
-                package,
-                "--features",
-                features,
-            ]);
-            cargo.arg("--manifest-path").arg(sources.join("Cargo.toml"));
-            cargo.arg("--target-dir").arg(&folder);
-            let file = format!("release/lib{}.so", package.replace('-', "_"));
-            (cargo, folder.join(file))
+            let said = finished(build, cargo(&sources, package, features, &folder))?;
+            built(&said, package).ok_or_else(|| ExperimentError::Build {
+                name: build.name.to_owned(),
+                what: format!("cargo does not say where the library of {package} is"),
+            })
         }
         Recipe::C { source, flags } => {
-            std::fs::create_dir_all(&folder).map_err(|error| fail(error.to_string()))?;
+            std::fs::create_dir_all(&folder).map_err(|error| ExperimentError::Build {
+                name: build.name.to_owned(),
+                what: error.to_string(),
+            })?;
             let object = folder.join("arm.so");
-            let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "gcc".into()));
+            let mut cc = Command::new(named("CC", "gcc"));
             cc.args(["-O2", "-std=gnu11", "-shared", "-fPIC", "-o"]).arg(&object).args(*flags);
-            cc.arg(sources.join(source));
-            (cc, object)
+            // A compiler may print; standard output is for figures.
+            cc.arg(sources.join(source)).stdout(std::io::stderr());
+            finished(build, cc).map(|_| object)
         }
-    };
-    let program = command.get_program().to_string_lossy().into_owned();
-    // A compiler may print; standard output is for figures.
-    let status = command.stdin(Stdio::null()).stdout(std::io::stderr()).status();
-    let status = status.map_err(|error| {
-        fail(format!("{program} cannot be started: {error}; install it, or set CARGO or CC"))
-    })?;
-    if !status.success() {
-        return Err(fail(format!("{program} failed ({status}); its message is above")));
     }
-    Ok(object)
+}
+
+/// The command that builds a `cdylib` of the workspace at `sources` below `folder`, and says where it is.
+///
+/// Cargo names a `cdylib` after its package alone. If two checkouts built into one folder, or two sets of
+/// features, it would find each of them built and hand out the one that was built last. So each checkout
+/// has a folder of its own, and no setting of the user's moves what is built into one for all. Neither the
+/// settings of the folder that the program is started from nor another machine that the user builds for
+/// has to do with it.
+fn cargo(sources: &Path, package: &str, features: &str, folder: &Path) -> Command {
+    let mut hasher = DefaultHasher::new();
+    sources.hash(&mut hasher);
+    let folder = folder.join(format!("{:016x}", hasher.finish()));
+    let mut cargo = Command::new(named("CARGO", "cargo"));
+    cargo.current_dir(sources).env_remove("CARGO_BUILD_TARGET");
+    cargo.args(["build", "--quiet", "--release", "--package", package, "--features", features]);
+    cargo.arg("--manifest-path").arg(sources.join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(&folder).env("CARGO_BUILD_BUILD_DIR", &folder);
+    cargo.arg("--message-format=json-render-diagnostics");
+    cargo
+}
+
+/// Where the library of `package` is, by what cargo said of what it made.
+fn built(said: &[u8], package: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        target: Target,
+        filenames: Vec<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    let lines = said.split(|&byte| byte == b'\n');
+    // Its other messages have no target, or no files.
+    let mut artifacts = lines.filter_map(|line| serde_json::from_slice::<Artifact>(line).ok());
+    let library = package.replace('-', "_");
+    let of = artifacts.find(|artifact| artifact.target.name == library)?;
+    of.filenames.into_iter().find(|file| file.extension().is_some_and(|end| end == "so"))
+}
+
+/// The program that a variable names; set to nothing is not set.
+fn named(variable: &str, usual: &str) -> OsString {
+    std::env::var_os(variable).filter(|name| !name.is_empty()).unwrap_or_else(|| usual.into())
+}
+
+/// What `command` printed, once it is done; of cargo, that is for this program.
+fn finished(build: &Build, mut command: Command) -> Result<Vec<u8>, ExperimentError> {
+    let fail = |what: String| ExperimentError::Build { name: build.name.to_owned(), what };
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| {
+        fail(format!(
+            "{program} cannot be started: {error}; install it, or set CARGO or CC to one that is"
+        ))
+    })?;
+    if !output.status.success() {
+        return Err(fail(format!("{program} failed ({}); its message is above", output.status)));
+    }
+    Ok(output.stdout)
 }
 
 type Open = unsafe extern "C" fn(u32) -> *mut c_void;
@@ -291,6 +339,40 @@ mod tests {
         assert_eq!(said, "its operations add up to 1000009 and not to 1000010");
         let Err(unknown) = objects.arm("unknown", "small", 2) else { panic!("opened") };
         assert!(unknown.to_string().contains("scenario 2"), "{unknown}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A checkout of one package, whose object returns `value`.
+    fn checkout(folder: &Path, value: u32) -> PathBuf {
+        let manifest = "[package]\nname = \"one-arm\"\nedition = \"2024\"\n[lib]\n\
+                        crate-type = [\"cdylib\"]\n[features]\nmore = []\n[workspace]\n";
+        let code = format!(
+            "#[unsafe(no_mangle)] pub extern \"C\" fn value() -> u32 {{\n\
+             if cfg!(feature = \"more\") {{ {value} + 1000 }} else {{ {value} }} }}\n"
+        );
+        std::fs::create_dir_all(folder.join("src")).unwrap();
+        std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+        std::fs::write(folder.join("src/lib.rs"), code).unwrap();
+        folder.to_owned()
+    }
+
+    #[test]
+    fn two_checkouts_that_build_into_one_folder_have_each_its_own_object() {
+        let folder = std::env::temp_dir().join(format!("unlikely-two-{}", std::process::id()));
+        let [one, two] = [("one", 11), ("it's two", 22)].map(|(n, v)| checkout(&folder.join(n), v));
+        let recipe = Recipe::Cargo { package: "one-arm", features: "" };
+        let build = Build { name: "small", recipe };
+        let object = |sources: &Path, features: &str| {
+            let into = folder.join("objects").join(features);
+            let said = finished(&build, cargo(sources, "one-arm", features, &into)).unwrap();
+            let object = built(&said, "one-arm").unwrap();
+            assert!(object.starts_with(&into), "{}", object.display());
+            std::fs::read(object).unwrap()
+        };
+        let first = object(&one, "");
+        let others = [object(&two, ""), object(&one, "more")];
+        assert!(!others.contains(&first));
+        assert!(object(&one, "") == first, "not what the other one built");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -18,7 +18,7 @@ use unlikely_report::{REPRODUCE_SCHEMA, Reproduction};
 use crate::args::{ReproduceArgs, ReproduceFormat};
 use crate::exit::{Exit, fail};
 use crate::output::{color, print, width};
-use crate::progress::{Stage, stage};
+use crate::progress::{Stage, stage, tell};
 
 use journal::Journal;
 pub(crate) use plan::Mode;
@@ -91,20 +91,29 @@ fn announce(mode: Mode, plans: &[&Plan]) {
     }
     let seconds: f64 = plans.iter().map(|plan| plan.seconds(mode)).sum();
     let names: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
-    eprintln!(
+    tell(&format!(
         "{}: about {:.0} s of measuring, and at first one or two minutes to build; what is kept from an \
          earlier run is not measured again",
         names.join(", "),
         seconds
-    );
+    ));
 }
 
 /// Where objects and finished comparisons are kept.
 fn state(args: &ReproduceArgs) -> anyhow::Result<PathBuf> {
-    if let Some(folder) = &args.state {
+    let folder = match &args.state {
         // Builds and workers have other working folders.
-        return Ok(std::path::absolute(folder)?);
+        Some(folder) => std::path::absolute(folder)?,
+        None => usual_state()?,
+    };
+    if folder.to_str().is_none() {
+        let why = "cargo takes no folder whose name is not UTF-8: give another with --state DIR";
+        return Err(fail(Exit::Usage, format!("{}: {why}", folder.display())));
     }
+    Ok(folder)
+}
+
+fn usual_state() -> anyhow::Result<PathBuf> {
     let set =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));
@@ -208,11 +217,21 @@ fn reproduction(
         machine: machine
             .map_or_else(String::new, |one| format!("{}, kernel {}", one.cpu, one.kernel)),
         started_unix_s: reports().map(|report| report.started_unix_s).min().unwrap_or_default(),
-        warnings: warnings(reports()),
+        warnings: unoptimised(measured).into_iter().chain(warnings(reports())).collect(),
         experiments: measured
             .iter()
             .map(|(plan, reports)| record::experiment(plan, reports))
             .collect::<anyhow::Result<_>>()?,
+    })
+}
+
+/// The objects are always built for release, but what `refcount` compares is code of this program.
+fn unoptimised(measured: &[(&Plan, Vec<Report>)]) -> Option<String> {
+    let here = measured.iter().any(|(plan, _)| (plan.source)().builds.is_empty());
+    (cfg!(debug_assertions) && here).then(|| {
+        "this program is a debug build, and refcount compares code of the program itself: its figures are \
+         not those of a release; say `cargo run --release -- reproduce`"
+            .to_owned()
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::args::{CollectorName, Format};
 use crate::exit::Exit;
 use crate::output::{color, print, width};
+use crate::progress::tell;
 use crate::project::Project;
 use crate::steps::arms::Source;
 use crate::steps::baseline::baseline;
@@ -80,6 +81,6 @@ fn go(
         }
     };
     print(&text)?;
-    eprintln!("page: {}", project.state("report.html").display());
+    tell(&format!("page: {}", project.state("report.html").display()));
     Ok(evidence::exit(&evidence))
 }

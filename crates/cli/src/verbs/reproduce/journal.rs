@@ -42,8 +42,9 @@ impl Journal {
         };
         fs::create_dir_all(folder).with_context(|| elsewhere(folder))?;
         let path = folder.join("lock");
-        // It holds nothing, and is not for reading.
-        let lock = File::create(&path).with_context(|| elsewhere(&path))?;
+        // Ours holds nothing, but a file of this name may be anybody's: it is left as it is.
+        let lock = File::options().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.with_context(|| elsewhere(&path))?;
         let begun = Instant::now();
         while rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             if begun.elapsed() > LOCK_GRACE {
@@ -148,7 +149,7 @@ impl Records {
             && names == [comparison]
             && ran;
         if !is_it {
-            spoilt(&path, "it is of something else");
+            spoilt(&path, OTHER);
         }
         is_it.then_some(report)
     }
@@ -156,7 +157,7 @@ impl Records {
     /// Keeps a finished comparison, and forgets that it was begun.
     pub(super) fn save(&self, comparison: &str, report: &Report) -> anyhow::Result<()> {
         let path = self.folder.join(finished_file(self.plan, comparison));
-        tree::replace(&path, &serde_json::to_vec(report)?)?;
+        tree::replace(&path, &sealed(&serde_json::to_vec(report)?))?;
         remove(&self.folder.join(begun_file(self.plan, comparison)))
     }
 }
@@ -166,11 +167,31 @@ impl Keep for Records {
         read(&self.folder.join(begun_file(self.plan, comparison)))
     }
 
+    fn unfit(&self, comparison: &str) {
+        spoilt(&self.folder.join(begun_file(self.plan, comparison)), OTHER);
+    }
+
     fn keep(&self, comparison: &str, begun: &Begun) -> io::Result<()> {
         let path = self.folder.join(begun_file(self.plan, comparison));
-        let text = serde_json::to_vec(begun)?;
+        let text = sealed(&serde_json::to_vec(begun)?);
         tree::replace(&path, &text).map_err(|error| io::Error::other(format!("{error:#}")))
     }
+}
+
+/// What is wrong with a whole record.
+const OTHER: &str = "it is of something else";
+
+/// A record as it is written: its digest, a line break, and what it says. A figure that a disk or a hand
+/// has changed is a number like any other, so that nothing but the digest tells.
+fn sealed(says: &[u8]) -> Vec<u8> {
+    [blake3::hash(says).to_hex().as_bytes(), b"\n", says].concat()
+}
+
+/// What a record says; `None` if that is not what was written.
+fn unsealed(file: &[u8]) -> Option<&[u8]> {
+    let line = file.iter().position(|&byte| byte == b'\n')?;
+    let (digest, says) = (file.get(..line)?, file.get(line + 1..)?);
+    (digest == blake3::hash(says).to_hex().as_bytes()).then_some(says)
 }
 
 /// What a file says; `None` if there is none, or it says something else.
@@ -183,7 +204,11 @@ fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
             return None;
         }
     };
-    serde_json::from_slice(&bytes).map_err(|error| spoilt(path, &error.to_string())).ok()
+    let Some(says) = unsealed(&bytes) else {
+        spoilt(path, "it is not as it was written");
+        return None;
+    };
+    serde_json::from_slice(says).map_err(|error| spoilt(path, &error.to_string())).ok()
 }
 
 fn spoilt(path: &Path, why: &str) {
