@@ -146,14 +146,14 @@ fn every_experiment_has_its_claim_its_figures_and_its_code() {
 fn another_object_is_another_measurement(state: &str) {
     let args = ["reproduce", "--smoke", "--only", "pollfd", "--state", state];
     let (_, _, err) = run(args);
-    assert!(err.contains("0 comparisons measured, 3 kept"), "{err}");
+    assert!(err.contains("comparisons: 0 measured, 3 kept"), "{err}");
     let folder = tempfile::tempdir().unwrap();
     let compiler = folder.path().join("cc");
     fs::write(&compiler, "#!/bin/sh\nexec gcc \"$@\" -O1\n").unwrap();
     fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
     let out = unlikely().args(args).env("CC", &compiler).output().unwrap();
     let err = String::from_utf8_lossy(&out.stderr);
-    assert!(err.contains("3 comparisons measured, 0 kept"), "{err}");
+    assert!(err.contains("comparisons: 3 measured, 0 kept"), "{err}");
 }
 
 /// Neither the folder that the program is started from, nor a user's habits of where cargo puts things.
@@ -174,7 +174,7 @@ fn settings_of_somebody_else_change_no_object(state: &str) {
     command.env("CARGO_TARGET_DIR", &elsewhere).env("CARGO_BUILD_BUILD_DIR", &elsewhere);
     let out = command.output().unwrap();
     let err = String::from_utf8_lossy(&out.stderr);
-    assert!(err.contains("0 comparisons measured, 3 kept"), "{err}");
+    assert!(err.contains("comparisons: 0 measured, 3 kept"), "{err}");
     assert_eq!(String::from_utf8_lossy(&out.stdout), table);
     assert!(!elsewhere.exists(), "it is built below the state folder alone");
 }
@@ -205,14 +205,14 @@ fn a_killed_run_goes_on_with_what_it_had_finished() {
     let (_, once, _) = run(words(&args));
     let (_, again, err) = run(words(&args).chain(["--only", "refcount"]));
     assert_eq!(once, again, "a finished run prints the same again, asked for twice or not");
-    assert!(err.contains("0 comparisons measured, 4 kept"), "{err}");
+    assert!(err.contains("comparisons: 0 measured, 4 kept"), "{err}");
     let fresh: Vec<&str> = words(&args).chain(["--fresh"]).collect();
     let (_, _, err) = run(fresh);
-    assert!(err.contains("4 comparisons measured, 0 kept"), "{err}");
+    assert!(err.contains("comparisons: 4 measured, 0 kept"), "{err}");
     // Other settings are another measurement.
     let seeded: Vec<&str> = words(&args).chain(["--seed", "7"]).collect();
     let (_, _, err) = run(seeded);
-    assert!(err.contains("4 comparisons measured, 0 kept"), "{err}");
+    assert!(err.contains("comparisons: 4 measured, 0 kept"), "{err}");
 }
 
 /// The processes of a finished comparison.
@@ -236,7 +236,7 @@ fn no_process_that_is_done_is_lost() {
         fs::remove_file(&file).unwrap();
         let (code, _, err) = run(words(&args));
         assert_eq!(code, 0, "{err}");
-        assert!(err.contains("1 comparisons measured, 3 kept"), "{err}");
+        assert!(err.contains("comparisons: 1 measured, 3 kept"), "{err}");
         assert!(!begun.exists());
         (rows(&file), err)
     };
@@ -293,11 +293,11 @@ fn a_record_that_is_torn_or_of_something_else_is_measured_again_and_named() {
         fs::write(&file, spoilt).unwrap();
         let (code, _, err) = run(words(&args));
         assert_eq!(code, 0, "{err}");
-        assert!(err.contains("1 comparisons measured, 3 kept"), "{err}");
+        assert!(err.contains("comparisons: 1 measured, 3 kept"), "{err}");
         assert!(err.contains("u32-1.json: ") && err.contains("is measured again"), "{err}");
     }
     let (_, _, err) = run(words(&args));
-    assert!(err.contains("0 comparisons measured, 4 kept"), "it was put right: {err}");
+    assert!(err.contains("comparisons: 0 measured, 4 kept"), "it was put right: {err}");
 }
 
 #[test]

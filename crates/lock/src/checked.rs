@@ -5,11 +5,12 @@
 //! - **Order.** Locks are of classes. Taking class B while holding class A says that A comes before
 //!   B; if it was ever said, over any number of classes, that B comes before A, two CPUs can wait for
 //!   each other.
-//! - **Context.** A class that an interrupt takes must not be taken with interrupts on, or the
+//! - **Context.** A class that an interrupt waits for must not be taken with interrupts on, or the
 //!   interrupt waits for the code that it interrupted. The same for bottom halves. Those who only read
-//!   do not wait for each other so.
-//! - **Recursion.** A CPU takes a lock that it holds. An interrupt may read what it interrupted the
-//!   reading of; a task that reads again waits, in vain, for a writer who came in between.
+//!   do not wait for each other so, and an interrupt that only tries for nobody.
+//! - **Recursion.** A CPU takes a lock that it holds, or a task tries to. An interrupt may read what it
+//!   interrupted the reading of; a task that reads again waits, in vain, for a writer who came in
+//!   between.
 //! - **Unlock.** A lock is freed by a CPU that does not hold it. It then stays as it was.
 //!
 //! Each kind is reported once, see [`rearm`], before the lock is waited for. What each CPU holds is
@@ -18,9 +19,9 @@
 
 use core::fmt;
 use core::panic::Location;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32};
 
-use crate::context::{Context, ContextKind, Plain};
+use crate::context::{Context, ContextKind, Plain, Section};
 use crate::platform::{Cpu, Level, Platform};
 use crate::raw::{Queued, RawSpin};
 use crate::sync::Ordering;
@@ -69,7 +70,7 @@ impl fmt::Display for Report {
                  wait for the code it interrupted: use lock_irqsave or lock_bh elsewhere",
             ),
             (Mistake::Recursion, _) => {
-                f.write_str("taken by the CPU that holds it, which now waits for ever: drop the guard first")
+                f.write_str("taken by the CPU that holds it, which never gets it so: drop the guard first")
             }
             (Mistake::Unlock, _) => {
                 f.write_str("freed by a CPU that does not hold it; ignored: free each lock once")
@@ -151,9 +152,11 @@ static NEXT: AtomicU16 = AtomicU16::new(1);
 /// Names by number, for reports; set with release.
 static NAMED: [AtomicPtr<Class>; CLASSES] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; CLASSES];
+/// Bits in each number of a row. No wider, as 32-bit targets may have no wider atomics.
+const ROW_BITS: usize = 32;
 /// Bit b of row a: b was taken while a was held.
-static BEFORE: [[AtomicU64; CLASSES / 64]; CLASSES] =
-    [const { [const { AtomicU64::new(0) }; CLASSES / 64] }; CLASSES];
+static BEFORE: [[AtomicU32; CLASSES / ROW_BITS]; CLASSES] =
+    [const { [const { AtomicU32::new(0) }; CLASSES / ROW_BITS] }; CLASSES];
 /// The numbers of the classes that each CPU holds; 0 in unused places.
 static HELD: [[AtomicU16; DEPTH]; Cpu::COUNT as usize] =
     [const { [const { AtomicU16::new(0) }; DEPTH] }; Cpu::COUNT as usize];
@@ -214,7 +217,7 @@ impl Class {
 
 /// Whether the table says that class `a` comes before class `b`.
 fn is_before(a: u16, b: u16) -> bool {
-    let mut reached = [0_u64; CLASSES / 64];
+    let mut reached = [0_u32; CLASSES / ROW_BITS];
     let mut open = [a; CLASSES];
     let mut count = 1;
     while count > 0 {
@@ -225,7 +228,7 @@ fn is_before(a: u16, b: u16) -> bool {
             let mut new = row.load(Ordering::Relaxed) & !*known;
             *known |= new;
             while new != 0 {
-                let class = (index * 64) as u16 + new.trailing_zeros() as u16;
+                let class = (index * ROW_BITS) as u16 + new.trailing_zeros() as u16;
                 new &= new - 1;
                 if class == b {
                     return true;
@@ -281,11 +284,11 @@ impl<R> Checked<R> {
     }
 
     /// What is wrong with taking the lock alone now.
-    fn before<P: Platform>(&self, kind: ContextKind, at: &'static Location<'static>) {
-        if self.is_mine::<P>() {
+    fn before<P: Platform>(&self, kind: ContextKind, waits: bool, at: &'static Location<'static>) {
+        if self.is_mine::<P>() && is_to_have_it::<P>(waits) {
             self.report(Mistake::Recursion, None, at);
         }
-        self.in_context::<P>(kind, 1, at);
+        self.in_context::<P>(kind, waits, 1, at);
     }
 
     /// Whether this CPU is known to hold it alone.
@@ -297,17 +300,22 @@ impl<R> Checked<R> {
     pub(crate) fn in_context<P: Platform>(
         &self,
         kind: ContextKind,
+        waits: bool,
         share: u8,
         at: &'static Location<'static>,
     ) {
-        let interrupts_off = matches!(kind, ContextKind::Irq | ContextKind::IrqSave)
-            || P::with_irq_sections(|sections| sections.depth() > 0);
+        let interrupts_off =
+            matches!(kind, ContextKind::Irq | ContextKind::IrqSave) || P::irq_is_off();
         let now = match P::level() {
+            // Without the lock it goes on, and what it interrupted frees it.
+            Level::Interrupt if !waits => 0,
+            Level::BottomHalf if !waits && interrupts_off => 0,
+            Level::BottomHalf if !waits => INTERRUPTS_ON,
             Level::Interrupt => BY_INTERRUPT,
             Level::BottomHalf if interrupts_off => BY_BOTTOM_HALF,
             Level::BottomHalf => BY_BOTTOM_HALF | INTERRUPTS_ON,
             Level::Task if interrupts_off => 0,
-            Level::Task if kind == ContextKind::Bh => INTERRUPTS_ON,
+            Level::Task if kind == ContextKind::Bh || P::bh_is_off() => INTERRUPTS_ON,
             Level::Task => INTERRUPTS_ON | BOTTOM_HALVES_ON,
         };
         let now = now * share;
@@ -328,8 +336,8 @@ impl<R> Checked<R> {
             if held == 0 || held == class {
                 continue;
             }
-            let row = &BEFORE[usize::from(held)][usize::from(class / 64)];
-            let bit = 1 << (class % 64);
+            let row = &BEFORE[usize::from(held)][usize::from(class) / ROW_BITS];
+            let bit = 1 << (usize::from(class) % ROW_BITS);
             if row.load(Ordering::Relaxed) & bit != 0 {
                 continue;
             }
@@ -386,6 +394,12 @@ impl<R> Checked<R> {
     }
 }
 
+/// Whether it is a mistake not to get the lock: not for an interrupt or bottom half that only tries,
+/// which may have interrupted the holder.
+pub(crate) fn is_to_have_it<P: Platform>(waits: bool) -> bool {
+    waits || P::level() == Level::Task
+}
+
 /// The CPU's number and one; 0 if it has none.
 fn me<P: Platform>() -> u32 {
     P::cpu().map_or(0, |cpu| u32::from(cpu.number()) + 1)
@@ -403,7 +417,7 @@ unsafe impl<P: Platform, R: RawSpin<P>> RawSpin<P> for Checked<R> {
 
     #[track_caller]
     fn lock(&self) {
-        self.before::<P>(Plain::KIND, Location::caller());
+        self.before::<P>(Plain::KIND, true, Location::caller());
         self.order::<P>(Location::caller());
         self.raw.lock();
         self.taken::<P>();
@@ -411,7 +425,7 @@ unsafe impl<P: Platform, R: RawSpin<P>> RawSpin<P> for Checked<R> {
 
     #[track_caller]
     fn try_lock(&self) -> bool {
-        self.before::<P>(Plain::KIND, Location::caller());
+        self.before::<P>(Plain::KIND, false, Location::caller());
         let taken = self.raw.try_lock();
         if taken {
             self.taken::<P>();
@@ -429,23 +443,22 @@ unsafe impl<P: Platform, R: RawSpin<P>> RawSpin<P> for Checked<R> {
 
     #[track_caller]
     fn lock_in<C: Context>(&self) {
-        C::enter::<P>();
-        self.before::<P>(C::KIND, Location::caller());
+        let section = Section::<P, C>::begin();
+        self.before::<P>(C::KIND, true, Location::caller());
         self.order::<P>(Location::caller());
         self.raw.lock();
         self.taken::<P>();
+        section.keep();
     }
 
     #[track_caller]
     fn try_lock_in<C: Context>(&self) -> bool {
-        C::enter::<P>();
-        self.before::<P>(C::KIND, Location::caller());
+        let section = Section::<P, C>::begin();
+        self.before::<P>(C::KIND, false, Location::caller());
         let taken = self.raw.try_lock();
         if taken {
             self.taken::<P>();
-        } else {
-            // SAFETY: entered above.
-            unsafe { C::exit::<P>() };
+            section.keep();
         }
         taken
     }

@@ -7,7 +7,7 @@
 use core::panic::Location;
 use core::sync::atomic::AtomicUsize;
 
-use crate::checked::{Checked, DEPTH, Mistake, SHARED};
+use crate::checked::{Checked, DEPTH, Mistake, SHARED, is_to_have_it};
 use crate::context::{Context, ContextKind, Plain, Section};
 use crate::platform::{Cpu, Level, Platform};
 use crate::rw_raw::RawRw;
@@ -50,18 +50,23 @@ impl<R> Checked<R> {
         // Who interrupts a reader overtakes the writer who waits for it, and who only tries does not
         // wait.
         let again = waits && P::level() == Level::Task && self.reads::<P>();
-        if again || self.is_mine::<P>() {
+        if again || (self.is_mine::<P>() && is_to_have_it::<P>(waits)) {
             self.report(Mistake::Recursion, None, at);
         }
-        self.in_context::<P>(kind, SHARED, at);
+        self.in_context::<P>(kind, waits, SHARED, at);
     }
 
     /// What is wrong with writing now.
-    fn before_write<P: Platform>(&self, kind: ContextKind, at: &'static Location<'static>) {
-        if self.is_mine::<P>() || self.reads::<P>() {
+    fn before_write<P: Platform>(
+        &self,
+        kind: ContextKind,
+        waits: bool,
+        at: &'static Location<'static>,
+    ) {
+        if (self.is_mine::<P>() || self.reads::<P>()) && is_to_have_it::<P>(waits) {
             self.report(Mistake::Recursion, None, at);
         }
-        self.in_context::<P>(kind, 1, at);
+        self.in_context::<P>(kind, waits, 1, at);
     }
 
     fn read_begun<P: Platform>(&self) {
@@ -197,7 +202,7 @@ impl<R> Checked<R> {
     where
         R: RawRw<P>,
     {
-        self.before_write::<P>(kind, at);
+        self.before_write::<P>(kind, true, at);
         self.order::<P>(at);
         self.raw.write();
         self.taken::<P>();
@@ -227,7 +232,7 @@ impl<R> Checked<R> {
     where
         R: RawRw<P>,
     {
-        self.before_write::<P>(kind, at);
+        self.before_write::<P>(kind, false, at);
         let taken = self.raw.try_write();
         if taken {
             self.taken::<P>();

@@ -36,8 +36,8 @@ pub trait Context: sealed::Sealed {
     unsafe fn exit<P: Platform>();
 }
 
-/// A section that ends when this is dropped, unless it is kept: if waiting for a lock panics, nobody
-/// has a guard to end it.
+/// A section that ends when this is dropped, unless it is kept: if waiting for a lock panics, or a
+/// handler of reports does, nobody has a guard to end it.
 pub(crate) struct Section<P: Platform, C: Context> {
     kind: PhantomData<(P, C)>,
 }

@@ -260,6 +260,9 @@ macro_rules! platform {
             fn bh_enable() {
                 BH_DEPTH.set(BH_DEPTH.get() - 1);
             }
+            fn bh_is_off() -> bool {
+                BH_DEPTH.get() > 0
+            }
             fn irq_save() -> Flags {
                 if SECTIONS.with(IrqSections::depth) > 0 {
                     return Flags(BLOCKED as usize);

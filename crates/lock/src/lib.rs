@@ -69,6 +69,9 @@
 //!
 //! The unlocks of the read-write lock have their `-bh`, `-irq` and `-irqrestore` too.
 //!
+//! With `opt-level = "s"` or `"z"` the compiler may make an unlock that ends an interrupt section a
+//! function all the same: what drops a guard is its own to inline, and is longer there than a call.
+//!
 //! Features of all crates in a program add up: one that asks for the shared copy decides. What waits is
 //! out of line always.
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
@@ -76,6 +79,11 @@
     unsafe_code,
     reason = "a value behind a lock, queue nodes shared between CPUs, and inline assembly"
 )]
+
+#[cfg(not(target_has_atomic = "32"))]
+compile_error!(
+    "locks need atomic exchanges of 32 bits, which this target does not have: build for one that has"
+);
 
 mod checked;
 mod checked_rw;

@@ -7,7 +7,7 @@
 
 use crate::native::successor;
 use crate::node::{GRANTED, Node, PARKED, Place, WAITING, node_of};
-use crate::platform::Platform;
+use crate::platform::{Platform, spins};
 use crate::sync::{Ordering, acquire, planted};
 use crate::word::{LOCKED, PENDING, SLEEPING, TAIL, Tail, Word};
 
@@ -33,7 +33,7 @@ pub(crate) fn lock_slow<P: Platform>(word: &Word) {
 
 /// Takes the lock if it becomes free before the head of the queue claims it, or patience ends.
 fn overtake<P: Platform>(word: &Word) -> bool {
-    for turn in 0..P::SPINS {
+    for turn in 0..spins::<P>() {
         if turn > 0 {
             P::relax();
         }
@@ -53,7 +53,7 @@ fn overtake<P: Platform>(word: &Word) -> bool {
 
 /// Waits to be the head of the queue.
 fn wait_for_grant<P: Platform>(node: &Node) {
-    for turn in 0..P::SPINS {
+    for turn in 0..spins::<P>() {
         if turn > 0 {
             P::relax();
         }
@@ -82,7 +82,7 @@ fn grant<P: Platform>(node: &Node) {
 fn take_as_head<P: Platform>(word: &Word, mine: Tail) -> bool {
     loop {
         word.set(PENDING);
-        for turn in 0..P::SPINS {
+        for turn in 0..spins::<P>() {
             if turn > 0 {
                 P::relax();
             }

@@ -4,6 +4,8 @@
 //! [`Std`](crate::Std) does, with threads as CPUs and signals as interrupts, so that all of this
 //! crate can be used and tested there.
 
+use core::sync::atomic::compiler_fence;
+
 use crate::node::Nodes;
 use crate::sync::{AtomicU32, Ordering};
 
@@ -38,13 +40,15 @@ pub struct Flags(pub usize);
 /// first would let interrupts in under the inner one. So the first section that turns interrupts off
 /// keeps what it found, and the last that ends puts it back.
 ///
-/// Only its own CPU uses it, and what interrupts that CPU puts it back as it was; the atomics are
-/// there so that it can stand in a static.
+/// Only its own CPU uses it, and what interrupts that CPU puts `depth` back as it was; the atomics are
+/// there so that it can stand in a static. An interrupt that cannot be masked writes `found` only where it
+/// finds no section open. So `found` is written after the first section is counted, and read before the
+/// last is not counted any more.
 ///
 /// | `depth` | `found` | interrupts |
 /// |---|---|---|
-/// | 0 | stale | as the running code wants them |
-/// | n > 0 | of the first of n sections | off |
+/// | 0 | stale | as the running code wants them; off where a section begins or ends |
+/// | n > 0 | of the first of n sections, once that has written it | off |
 #[derive(Debug)]
 pub struct IrqSections {
     depth: AtomicU32,
@@ -77,18 +81,21 @@ impl IrqSections {
     #[inline(always)]
     pub(crate) fn open(&self, flags: Flags) {
         let depth = self.depth();
+        self.depth.store(depth + 1, Ordering::Relaxed);
         if depth == 0 {
+            compiler_fence(Ordering::SeqCst);
             self.found.store(flags.0, Ordering::Relaxed);
         }
-        self.depth.store(depth + 1, Ordering::Relaxed);
     }
 
     /// Closes one; if it was the last, what is to be put back.
     #[inline(always)]
     pub(crate) fn close(&self) -> Option<Flags> {
         let depth = self.depth() - 1;
+        let found = self.found.load(Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
         self.depth.store(depth, Ordering::Relaxed);
-        (depth == 0).then(|| Flags(self.found.load(Ordering::Relaxed)))
+        (depth == 0).then_some(Flags(found))
     }
 }
 
@@ -109,7 +116,12 @@ pub enum Level {
     Interrupt,
 }
 
-/// The machine.
+/// The machine. A whole implementation is in `examples/freestanding`, for a kernel that is written in C.
+///
+/// Some wrong implementations show only as a waiter that hangs, once in a long while: one by which two
+/// CPUs have a number or nodes in common; whose [`kick`](Self::kick) is lost if it comes just before the
+/// sleep; whose [`barrier_all`](Self::barrier_all) does less than it says while [`wait`](Self::wait) does
+/// not end by itself; or whose [`parks`](Self::parks) changes. Nothing looks for these.
 ///
 /// # Safety
 /// - Between [`preempt_disable`](Self::preempt_disable), [`bh_disable`](Self::bh_disable) or an
@@ -117,8 +129,9 @@ pub enum Level {
 ///   CPU run there in between, each to its end.
 /// - [`cpu`](Self::cpu) is then that CPU's number, which no other CPU has at the same time.
 /// - [`nodes`](Self::nodes) gives each number nodes of its own, always the same ones.
-/// - [`with_irq_sections`](Self::with_irq_sections) gives those of the CPU, with interrupts off.
-/// - While interrupts are off, nothing that takes a lock of this platform interrupts the CPU.
+/// - [`with_irq_sections`](Self::with_irq_sections) gives those of the CPU.
+/// - While interrupts are off, nothing that waits for a lock of this platform interrupts the CPU. What
+///   cannot be masked only tries.
 /// - [`parks`](Self::parks) answers every CPU the same, from the first time that any waits for a lock
 ///   of this platform, for ever: who spins is granted its turn without being woken, so one who parked
 ///   in the same queue would sleep for ever.
@@ -145,7 +158,8 @@ pub unsafe trait Platform: Sized + 'static {
     /// several times as fast. Otherwise it does so only after it joined those who wait.
     const OVERTAKEN: bool = false;
 
-    /// How often a waiter looks before it parks. Only with [`PARAVIRT`](Self::PARAVIRT).
+    /// How often a waiter looks before it parks; once, if this is 0. Only with
+    /// [`PARAVIRT`](Self::PARAVIRT).
     const SPINS: u32 = 1 << 10;
 
     /// The fault that a model plants in the lock.
@@ -159,7 +173,8 @@ pub unsafe trait Platform: Sized + 'static {
     /// The queue nodes of a CPU.
     fn nodes(cpu: Cpu) -> &'static Nodes;
 
-    /// Lends out the CPU's interrupt sections.
+    /// Lends out the CPU's interrupt sections: with interrupts off to whoever begins or ends one, in any
+    /// context to whoever only asks how many there are. A CPU without a number has its own too.
     fn with_irq_sections<R>(f: impl FnOnce(&IrqSections) -> R) -> R;
 
     /// Keeps the running code on its CPU. Nests.
@@ -186,6 +201,22 @@ pub unsafe trait Platform: Sized + 'static {
         Self::irq_save()
     }
 
+    /// Whether interrupts of this CPU are off. Only [`Checked`](crate::Checked) asks, which takes a
+    /// lock for one that interrupts can find held if they are not.
+    ///
+    /// The default knows the sections of this crate's guards. A platform whose code turns interrupts
+    /// off in other ways too, and then takes locks plainly, answers for itself.
+    fn irq_is_off() -> bool {
+        Self::with_irq_sections(|sections| sections.depth() > 0)
+    }
+    /// Whether bottom halves of this CPU are kept out, by [`bh_disable`](Self::bh_disable). Only
+    /// [`Checked`](crate::Checked) asks.
+    ///
+    /// The default knows of none, so that a plain lock within another's `lock_bh` is taken for one
+    /// that bottom halves can find held.
+    fn bh_is_off() -> bool {
+        false
+    }
     /// What the running code interrupted. Only [`Checked`](crate::Checked) asks.
     fn level() -> Level {
         Level::Task
@@ -217,6 +248,12 @@ pub unsafe trait Platform: Sized + 'static {
     /// interrupts off, as two of them would wait for each other; where they are off,
     /// [`wait`](Self::wait) gives the CPU to the hypervisor for a while instead.
     fn barrier_all();
+}
+
+/// How often a waiter looks before it parks. Looking is also what takes the lock, so it does so once at
+/// least.
+pub(crate) const fn spins<P: Platform>() -> u32 {
+    if P::SPINS == 0 { 1 } else { P::SPINS }
 }
 
 /// Whether waiters park. A constant `false` where locks are not compiled for it.

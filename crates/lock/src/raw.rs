@@ -83,6 +83,8 @@ pub unsafe trait RawSpin<P: Platform>: Send + Sync + Sized {
 ///
 /// The second to come spins on the word, all others each on a node of its own; see the crate's
 /// documentation. With a platform that spins ([`Platform::PARAVIRT`] is `false`) it serves in turn.
+///
+/// Four bytes of zero are a free lock.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Queued {
@@ -100,13 +102,26 @@ pub type DefaultRaw = crate::Checked<Queued>;
 ///
 /// A generic function is compiled again in every crate that uses it. So the platform has these
 /// functions, compiled where it is defined; [`spin_copies!`](crate::spin_copies) writes them.
-pub trait SpinCopies: Platform {
+///
+/// # Safety
+/// The functions are those that the macro writes: a lock excludes nobody if one of them does less.
+pub unsafe trait SpinCopies: Platform {
     /// Waits for the lock, which was taken too `early` or not at all.
+    ///
+    /// # Safety
+    /// If it was taken too early, the caller did that.
     #[doc(hidden)]
-    fn lock_slow(lock: &Queued, early: bool);
+    unsafe fn lock_slow(lock: &Queued, early: bool);
     /// Gives back a lock that was taken too early. `false`, so that a caller can end with it.
+    ///
+    /// # Safety
+    /// The caller took it.
+    ///
+    /// ```compile_fail,E0133
+    /// <lock::Std as lock::SpinCopies>::give_back(&lock::Queued::new());
+    /// ```
     #[doc(hidden)]
-    fn give_back(lock: &Queued) -> bool;
+    unsafe fn give_back(lock: &Queued) -> bool;
     /// Wakes the head of the queue.
     #[doc(hidden)]
     fn wake(lock: &Queued);
@@ -138,20 +153,23 @@ pub trait SpinCopies: Platform {
 macro_rules! spin_copies {
     ($platform:ty) => {
         #[expect(unsafe_code, reason = "hands its callers' promises on")]
-        impl $crate::SpinCopies for $platform {
+        // SAFETY: the macro writes them.
+        unsafe impl $crate::SpinCopies for $platform {
             $crate::spin_copies!(@functions);
         }
     };
     (@functions) => {
         #[cold]
         #[inline(never)]
-        fn lock_slow(lock: &$crate::Queued, early: bool) {
-            lock.wait_for::<Self>(early);
+        unsafe fn lock_slow(lock: &$crate::Queued, early: bool) {
+            // SAFETY: as the caller says.
+            unsafe { lock.wait_for::<Self>(early) }
         }
         #[cold]
         #[inline(never)]
-        fn give_back(lock: &$crate::Queued) -> bool {
-            lock.give_back_here::<Self>();
+        unsafe fn give_back(lock: &$crate::Queued) -> bool {
+            // SAFETY: as the caller says.
+            unsafe { lock.give_back_here::<Self>() }
             false
         }
         #[cold]
@@ -207,11 +225,15 @@ impl Queued {
 
     /// For [`spin_copies!`](crate::spin_copies): the slow way to lock, for one who took the lock too
     /// `early`, or not at all.
+    ///
+    /// # Safety
+    /// As for [`SpinCopies::lock_slow`].
     #[doc(hidden)]
     #[inline(always)]
-    pub fn wait_for<P: SpinCopies>(&self, early: bool) {
+    pub unsafe fn wait_for<P: SpinCopies>(&self, early: bool) {
         if early {
-            self.give_back_here::<P>();
+            // SAFETY: as the caller says.
+            unsafe { self.give_back_here::<P>() };
         }
         if platform::parks::<P>() {
             paravirt::lock_slow::<P>(&self.word);
@@ -221,10 +243,13 @@ impl Queued {
     }
 
     /// For [`spin_copies!`](crate::spin_copies): the end of having taken the lock too early.
+    ///
+    /// # Safety
+    /// As for [`SpinCopies::give_back`].
     #[doc(hidden)]
     #[inline(always)]
-    pub fn give_back_here<P: SpinCopies>(&self) {
-        // SAFETY: the holder's byte is the caller's, and the lock is borrowed.
+    pub unsafe fn give_back_here<P: SpinCopies>(&self) {
+        // SAFETY: the holder's byte is the caller's, as it says, and the lock is borrowed.
         unsafe { self.unlock_here::<P>() };
     }
 
@@ -251,7 +276,8 @@ impl Queued {
             Taken::Early if planted!(P, FastLockIgnoresQueue) => {}
             early => {
                 unlikely::cold_path();
-                P::lock_slow(self, early == Taken::Early);
+                // SAFETY: `early` if it was taken so here.
+                unsafe { P::lock_slow(self, early == Taken::Early) }
             }
         }
     }
@@ -275,7 +301,8 @@ impl Queued {
             Taken::No => false,
             Taken::Early => {
                 unlikely::cold_path();
-                P::give_back(self)
+                // SAFETY: taken here.
+                unsafe { P::give_back(self) }
             }
         }
     }

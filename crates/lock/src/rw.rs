@@ -249,7 +249,8 @@ impl<T: Default, P: Platform, R: RawRw<P>> Default for RwLock<T, P, R> {
 impl<T: ?Sized + fmt::Debug, P: Platform, R: RawRw<P>> fmt::Debug for RwLock<T, P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("RwLock");
-        match self.try_read_irqsave() {
+        // Not even tried while it is written, which a watched lock would report.
+        match (!self.is_written()).then(|| self.try_read_irqsave()).flatten() {
             Some(value) => shown.field("value", &&*value),
             None => shown.field("value", &format_args!("<locked>")),
         };

@@ -5,16 +5,29 @@ use crate::rw_raw::{QueuedRw, RwPlatform};
 
 /// What of [`QueuedRw`] is not inlined: one copy in the program for each platform, as with
 /// [`SpinCopies`]. [`rw_copies!`](crate::rw_copies!) writes them.
-pub trait RwCopies: RwPlatform + SpinCopies {
-    /// Waits to read; the caller is counted.
+///
+/// # Safety
+/// As for [`SpinCopies`].
+pub unsafe trait RwCopies: RwPlatform + SpinCopies {
+    /// Waits to read.
+    ///
+    /// # Safety
+    /// The caller was counted as a reader and not admitted.
     #[doc(hidden)]
-    fn read_slow(lock: &QueuedRw);
+    unsafe fn read_slow(lock: &QueuedRw);
     /// Waits to write.
     #[doc(hidden)]
     fn write_slow(lock: &QueuedRw);
     /// Takes back that a reader was counted.
+    ///
+    /// # Safety
+    /// As for [`read_slow`](Self::read_slow).
+    ///
+    /// ```compile_fail,E0133
+    /// <lock::Std as lock::RwCopies>::read_step_back(&lock::QueuedRw::new());
+    /// ```
     #[doc(hidden)]
-    fn read_step_back(lock: &QueuedRw);
+    unsafe fn read_step_back(lock: &QueuedRw);
     /// Takes back that the writer's byte was set; `false`.
     ///
     /// # Safety
@@ -78,15 +91,17 @@ pub trait RwCopies: RwPlatform + SpinCopies {
 macro_rules! rw_copies {
     ($platform:ty) => {
         #[expect(unsafe_code, reason = "hands its callers' promises on")]
-        impl $crate::RwCopies for $platform {
+        // SAFETY: the macro writes them.
+        unsafe impl $crate::RwCopies for $platform {
             $crate::rw_copies!(@functions);
         }
     };
     (@functions) => {
         #[cold]
         #[inline(never)]
-        fn read_slow(lock: &$crate::QueuedRw) {
-            lock.wait_to_read::<Self>();
+        unsafe fn read_slow(lock: &$crate::QueuedRw) {
+            // SAFETY: as the caller says.
+            unsafe { lock.wait_to_read::<Self>() }
         }
         #[cold]
         #[inline(never)]
@@ -95,8 +110,9 @@ macro_rules! rw_copies {
         }
         #[cold]
         #[inline(never)]
-        fn read_step_back(lock: &$crate::QueuedRw) {
-            lock.read_step_back::<Self>();
+        unsafe fn read_step_back(lock: &$crate::QueuedRw) {
+            // SAFETY: as the caller says.
+            unsafe { lock.read_step_back::<Self>() }
         }
         #[cold]
         #[inline(never)]

@@ -27,9 +27,12 @@ enum Taken {
 /// What the functions of [`RwCopies`] do, inlined whatever the policy.
 #[doc(hidden)]
 impl QueuedRw {
+    /// # Safety
+    /// As for [`RwCopies::read_slow`].
     #[inline(always)]
-    pub fn wait_to_read<P: RwCopies>(&self) {
-        rw_slow::read::<P>(self);
+    pub unsafe fn wait_to_read<P: RwCopies>(&self) {
+        // SAFETY: as the caller says.
+        unsafe { rw_slow::read::<P>(self) }
     }
 
     #[inline(always)]
@@ -37,9 +40,12 @@ impl QueuedRw {
         rw_slow::write::<P>(self);
     }
 
+    /// # Safety
+    /// As for [`RwCopies::read_step_back`].
     #[inline(always)]
-    pub fn read_step_back<P: Platform>(&self) {
-        rw_slow::step_back::<P>(self);
+    pub unsafe fn read_step_back<P: Platform>(&self) {
+        // SAFETY: as the caller says.
+        unsafe { rw_slow::step_back::<P>(self) };
     }
 
     /// # Safety
@@ -59,7 +65,8 @@ impl QueuedRw {
     pub fn read_here<P: RwCopies>(&self) {
         if !self.word().add_reader(acquire!(P, RwRelaxedRead)) {
             unlikely::cold_path();
-            P::read_slow(self);
+            // SAFETY: counted here.
+            unsafe { P::read_slow(self) }
         }
     }
 
@@ -82,7 +89,8 @@ impl QueuedRw {
         }
         if !self.word().add_reader(acquire!(P, RwRelaxedRead)) {
             unlikely::cold_path();
-            P::read_step_back(self);
+            // SAFETY: counted here.
+            unsafe { P::read_step_back(self) };
             return false;
         }
         true

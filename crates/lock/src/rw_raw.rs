@@ -156,6 +156,9 @@ pub unsafe trait RawRw<P: Platform>: Send + Sync + Sized {
 /// follow each other together. With a platform that spins ([`Platform::PARAVIRT`] is `false`), who
 /// comes after a waiter was at the head of the queue is not served before it; an interrupt's reader is
 /// ([`RwPlatform::in_interrupt`]).
+///
+/// Memory of zeroes is not a free lock: on x86-64 the word of one is not zero. It is to be made by
+/// [`new`](Self::new).
 #[derive(Debug)]
 // Aligned so that a load across the two words is one.
 #[repr(C, align(8))]

@@ -11,14 +11,17 @@
 //! Where waiters may park, the head of the queue sleeps on the count word after a bounded spin; those
 //! behind it sleep as waiters of the wait lock.
 
-use crate::platform::{Platform, parks};
+use crate::platform::{Platform, parks, spins};
 use crate::raw::{RawSpin, SpinCopies};
 use crate::rw_raw::{QueuedRw, RwPlatform};
 use crate::rw_word::{READER, READERS, RwWord, SLEEPING, TOO_MANY, WAITING, WRITER};
 use crate::sync::{Ordering, acquire, planted};
 
-/// Waits to read, for one who is counted as a reader and was not admitted.
-pub(crate) fn read<P: RwPlatform + SpinCopies>(lock: &QueuedRw) {
+/// Waits to read.
+///
+/// # Safety
+/// The caller was counted as a reader and not admitted.
+pub(crate) unsafe fn read<P: RwPlatform + SpinCopies>(lock: &QueuedRw) {
     let word = lock.word();
     if planted!(P, RwReaderIgnoresWaiting) && word.load(Ordering::Acquire) & WRITER == 0 {
         return;
@@ -26,13 +29,15 @@ pub(crate) fn read<P: RwPlatform + SpinCopies>(lock: &QueuedRw) {
     if P::in_interrupt() {
         return read_beside_claim::<P>(lock);
     }
-    refuse_too_many(step_back::<P>(lock));
+    // SAFETY: counted, as the caller says.
+    refuse_too_many(unsafe { step_back::<P>(lock) });
     RawSpin::<P>::lock(lock.wait());
     let seen = word.count_reader(Ordering::Relaxed) + READER;
     if has_too_many(seen) {
         // SAFETY: locked above.
         unsafe { RawSpin::<P>::unlock(lock.wait()) };
-        step_back::<P>(lock);
+        // SAFETY: counted above.
+        unsafe { step_back::<P>(lock) };
         refuse_too_many(seen);
     }
     await_no::<P>(word, WRITER);
@@ -45,7 +50,8 @@ fn read_beside_claim<P: Platform>(lock: &QueuedRw) {
     loop {
         let seen = lock.word().load(acquire!(P, RwRelaxedReadClaim));
         if has_too_many(seen) {
-            step_back::<P>(lock);
+            // SAFETY: the interrupt is counted, and goes.
+            unsafe { step_back::<P>(lock) };
             refuse_too_many(seen);
         }
         if seen & WRITER == 0 {
@@ -87,7 +93,7 @@ pub(crate) fn write<P: RwPlatform + SpinCopies>(lock: &QueuedRw) {
 fn await_no<P: Platform>(word: &RwWord, in_the_way: u32) {
     loop {
         let mut turn = 0;
-        while !parks::<P>() || turn < P::SPINS {
+        while !parks::<P>() || turn < spins::<P>() {
             if turn > 0 {
                 P::relax();
             }
@@ -132,7 +138,10 @@ fn sleep<P: Platform>(word: &RwWord, in_the_way: u32) {
 
 /// Takes back that a reader was counted, which others may have taken for one who reads; what the word
 /// was before.
-pub(crate) fn step_back<P: Platform>(lock: &QueuedRw) -> u32 {
+///
+/// # Safety
+/// The caller was counted.
+pub(crate) unsafe fn step_back<P: Platform>(lock: &QueuedRw) -> u32 {
     let seen = lock.word().uncount_reader(Ordering::Relaxed);
     if P::PARAVIRT && seen & WAITING != 0 && !planted!(P, RwNoKickAtStepBack) {
         wake::<P>(lock);

@@ -159,7 +159,8 @@ impl<T: Default, P: Platform, R: RawSpin<P>> Default for SpinLock<T, P, R> {
 impl<T: ?Sized + fmt::Debug, P: Platform, R: RawSpin<P>> fmt::Debug for SpinLock<T, P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("SpinLock");
-        match self.try_lock_irqsave() {
+        // Not even tried while it is held, which a watched lock would report.
+        match (!self.is_locked()).then(|| self.try_lock_irqsave()).flatten() {
             Some(value) => shown.field("value", &&*value),
             None => shown.field("value", &format_args!("<locked>")),
         };

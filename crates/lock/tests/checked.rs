@@ -2,12 +2,14 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64", not(loom)))]
 #![expect(unsafe_code, reason = "frees a lock that is not held")]
 
+use std::cell::Cell;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use lock::{
-    Checked, Class, Mistake, Queued, QueuedRw, RawRw, RawSpin, Report, RwLock, SpinLock, Std,
-    rearm, set_handler,
+    Checked, Class, Cpu, Flags, IrqSections, Level, Mistake, Nodes, Platform, Queued, QueuedRw,
+    RawRw, RawSpin, Report, RwLock, RwPlatform, SpinLock, Std, rearm, set_handler,
 };
 
 type Watched<T> = SpinLock<T, Std, Checked<Queued>>;
@@ -16,6 +18,71 @@ type WatchedRw<T> = RwLock<T, Std, Checked<QueuedRw>>;
 
 static TURN: Mutex<()> = Mutex::new(());
 static REPORTS: Mutex<Vec<Report>> = Mutex::new(Vec::new());
+
+/// The standard platform, with bottom halves.
+struct Softirqs;
+
+thread_local! {
+    static IN_BOTTOM_HALF: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Softirqs {
+    fn bottom_half(f: impl FnOnce()) {
+        IN_BOTTOM_HALF.set(true);
+        f();
+        IN_BOTTOM_HALF.set(false);
+    }
+}
+
+// SAFETY: as the standard platform has it; a bottom half runs when it is called.
+unsafe impl Platform for Softirqs {
+    const PARAVIRT: bool = false;
+
+    fn cpu() -> Option<Cpu> {
+        Std::cpu()
+    }
+    fn nodes(cpu: Cpu) -> &'static Nodes {
+        Std::nodes(cpu)
+    }
+    fn with_irq_sections<R>(f: impl FnOnce(&IrqSections) -> R) -> R {
+        Std::with_irq_sections(f)
+    }
+    fn preempt_disable() {}
+    fn preempt_enable() {}
+    fn bh_disable() {
+        Std::bh_disable();
+    }
+    fn bh_enable() {
+        Std::bh_enable();
+    }
+    fn bh_is_off() -> bool {
+        Std::bh_is_off()
+    }
+    fn irq_save() -> Flags {
+        Std::irq_save()
+    }
+    fn irq_restore(flags: Flags) {
+        Std::irq_restore(flags);
+    }
+    fn level() -> Level {
+        if IN_BOTTOM_HALF.get() { Level::BottomHalf } else { Level::Task }
+    }
+    fn relax() {
+        Std::relax();
+    }
+    fn wait(_: &AtomicU32, _: u32) {}
+    fn kick(_: &AtomicU32) {}
+    fn barrier_all() {}
+}
+
+impl RwPlatform for Softirqs {
+    fn in_interrupt() -> bool {
+        IN_BOTTOM_HALF.get()
+    }
+}
+
+lock::spin_copies!(Softirqs);
+lock::rw_copies!(Softirqs);
 
 /// Tests share the handler: one at a time.
 fn turn() -> MutexGuard<'static, ()> {
@@ -98,6 +165,78 @@ fn an_interrupt_must_be_kept_out_everywhere_else() {
     assert_eq!(reports().len(), 1);
 }
 
+/// What interrupts take by trying only may be taken with interrupts on: if it is held by what they
+/// interrupted, they go on without.
+#[test]
+fn an_interrupt_that_only_tries_waits_for_nobody() {
+    let _turn = turn();
+    let lock = Watched::<u32>::new(0);
+    Std::interrupt(|| drop(lock.try_lock()));
+    let held = lock.lock();
+    Std::interrupt(|| assert!(lock.try_lock_irqsave().is_none()));
+    drop(held);
+    let rw = WatchedRw::<u32>::new(0);
+    Std::interrupt(|| drop((rw.try_read(), rw.try_write())));
+    let held = rw.write();
+    Std::interrupt(|| assert!(rw.try_read().is_none() && rw.try_write().is_none()));
+    drop(held);
+    let held = rw.read();
+    Std::interrupt(|| assert!(rw.try_write().is_none()));
+    drop(held);
+    assert_eq!(mistakes(), []);
+    // Who tries with interrupts on, and gets it, can be interrupted by one who waits.
+    Std::interrupt(|| drop(lock.lock()));
+    assert_eq!(mistakes(), [Mistake::WrongContext]);
+    let lock = Watched::<u32>::new(0);
+    Std::interrupt(|| drop(lock.lock()));
+    drop(lock.try_lock());
+    assert_eq!(mistakes(), [Mistake::WrongContext]);
+}
+
+/// Within a section that keeps bottom halves out, whoever began it, a plain lock keeps them out too.
+#[test]
+fn a_section_of_another_lock_keeps_bottom_halves_out() {
+    let _turn = turn();
+    let inner = SpinLock::<u32, Softirqs, Checked<Queued>>::new(0);
+    let rw = RwLock::<u32, Softirqs, Checked<QueuedRw>>::new(0);
+    let outer = SpinLock::<u32, Softirqs, Queued>::new(0);
+    Softirqs::bottom_half(|| drop((inner.lock(), rw.write())));
+    let section = outer.lock_bh();
+    drop((inner.lock(), rw.read()));
+    drop(section);
+    assert_eq!(mistakes(), []);
+    drop(inner.lock());
+    assert_eq!(mistakes(), [Mistake::WrongContext]);
+    drop(rw.read());
+    assert_eq!(mistakes(), [Mistake::WrongContext]);
+    // A bottom half that only tries waits for nobody either, but an interrupt may wait for it.
+    let tried = SpinLock::<u32, Softirqs, Checked<Queued>>::new(0);
+    Softirqs::bottom_half(|| drop(tried.try_lock_irqsave()));
+    drop(tried.lock_irqsave());
+    drop(tried.lock_irq());
+    let section = outer.lock_irqsave();
+    drop(tried.lock());
+    drop(section);
+    drop(tried.lock());
+    assert_eq!(mistakes(), []);
+}
+
+/// To show a lock is no mistake, whoever holds it.
+#[test]
+fn a_lock_that_is_held_can_be_shown() {
+    let _turn = turn();
+    let (spin, rw) = (Watched::<u32>::new(7), WatchedRw::<u32>::new(7));
+    let held = (spin.lock(), rw.write());
+    assert!(format!("{spin:?} {rw:?}").matches("<locked>").count() == 2);
+    drop(held);
+    let reads = rw.read();
+    assert!(format!("{spin:?} {rw:?}").matches('7').count() == 2);
+    drop(reads);
+    Std::interrupt(|| format!("{spin:?} {rw:?}"));
+    drop((spin.lock(), rw.write()));
+    assert_eq!(mistakes(), []);
+}
+
 #[test]
 fn a_cpu_that_takes_its_own_lock_is_reported_before_it_waits() {
     let _turn = turn();
@@ -135,6 +274,31 @@ fn a_lock_that_is_not_held_stays_as_it_is() {
     unsafe { RawSpin::<Std>::unlock(&lock) };
     assert!(!RawSpin::<Std>::is_locked(&lock));
     assert_eq!(reports().iter().map(|r| r.mistake).collect::<Vec<_>>(), [Mistake::Unlock]);
+}
+
+/// What is wrong is found before the lock is waited for, and a handler that panics then leaves neither a
+/// lock nor a section behind.
+#[test]
+fn a_handler_may_panic() {
+    let _turn = turn();
+    static A: Class = Class::new("panics first");
+    static B: Class = Class::new("panics second");
+    let [a, b] = [&A, &B].map(of);
+    drop((a.lock(), b.lock()));
+    let own = Watched::<u32>::new(0);
+    let wrong: [&dyn Fn(); 4] = [
+        &|| drop((b.lock(), a.lock_bh())),
+        &|| drop((b.lock(), a.lock_irqsave())),
+        &|| drop((own.lock(), own.try_lock_in::<lock::Bh>())),
+        &|| drop((own.lock(), own.try_lock_irqsave())),
+    ];
+    for wrong in wrong {
+        set_handler(|report| panic!("{report}"));
+        rearm();
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(wrong)).is_err());
+        assert_eq!((Std::bh_depth(), Std::with_irq_sections(lock::IrqSections::depth)), (0, 0));
+        assert!(![&a, &b, &own].into_iter().any(SpinLock::is_locked));
+    }
 }
 
 /// The mistakes reported since the last look, each of which may be reported again.
@@ -180,7 +344,7 @@ fn an_interrupts_reader_must_be_kept_out_of_writing_only() {
     assert_eq!(mistakes(), [Mistake::WrongContext]);
     // An interrupt that writes must be kept out of both.
     let lock = WatchedRw::<u32>::new(0);
-    Std::interrupt(|| drop(lock.try_write()));
+    Std::interrupt(|| drop(lock.write()));
     drop(lock.read_irqsave());
     drop(lock.write_irq());
     assert_eq!(mistakes(), []);

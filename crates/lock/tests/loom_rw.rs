@@ -60,7 +60,8 @@ impl<const PARAVIRT: bool, F: Fault> RwPlatform for Model<PARAVIRT, F> {
     }
 }
 
-impl<const PARAVIRT: bool, F: Fault> RwCopies for Model<PARAVIRT, F> {
+// SAFETY: the macro writes them.
+unsafe impl<const PARAVIRT: bool, F: Fault> RwCopies for Model<PARAVIRT, F> {
     lock::rw_copies!(@functions);
 }
 

@@ -1,6 +1,9 @@
 //! What a lock promises, on threads as CPUs.
 #![cfg(all(target_os = "linux", target_pointer_width = "64", not(loom)))]
-#![expect(unsafe_code, reason = "a lock that does not lock, which must be found out")]
+#![expect(
+    unsafe_code,
+    reason = "a lock that does not lock, which must be found out, and one made of zeroes"
+)]
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -94,6 +97,19 @@ fn loses<R: RawSpin<StdNative>>(rounds: u64) -> bool {
 fn a_lock_that_does_not_lock_is_found_out() {
     assert!((0..1000).any(|_| loses::<Busted>(100_000)));
     assert!(!loses::<Queued>(100_000));
+}
+
+#[test]
+fn four_bytes_of_zero_are_a_free_lock() {
+    // SAFETY: the documentation says so.
+    let lock: Queued = unsafe { core::mem::zeroed() };
+    assert_eq!(size_of_val(&lock), 4);
+    assert!(!RawSpin::<Std>::is_locked(&lock));
+    assert!(RawSpin::<Std>::try_lock(&lock));
+    assert!(!RawSpin::<Std>::try_lock(&lock));
+    // SAFETY: locked above.
+    unsafe { RawSpin::<Std>::unlock(&lock) };
+    RawSpin::<Std>::lock(&lock);
 }
 
 #[test]

@@ -82,7 +82,9 @@ mod word;
 #[cfg(feature = "alloc")]
 pub use arc::{Arc, Unshare};
 pub use backend::Backend;
-pub use counter::{Counter, DefaultBackend, RefCount, RefCount64};
+#[cfg(any(loom, target_has_atomic = "64"))]
+pub use counter::RefCount64;
+pub use counter::{Counter, DefaultBackend, RefCount};
 #[cfg(refcount_fast)]
 pub use fast::Fast;
 #[cfg(all(refcount_fast, target_arch = "aarch64"))]

@@ -149,10 +149,6 @@ pub(crate) fn fault_of_sub<W: Word>(
 /// not freed under them. If they dropped it again it is theirs, and dead: it is not touched.
 #[cold]
 #[inline(never)]
-#[cfg_attr(
-    not(any(all(refcount_fast, target_arch = "x86_64"), all(loom, test))),
-    expect(dead_code, reason = "no backend that marks the dead")
-)]
 pub(crate) fn fault_of_last<W: Word>(
     counter: &W::Atomic,
     now: W,

@@ -166,7 +166,7 @@ impl Run<'_> {
         }
         let again = if kept == 0 { "" } else { " (--fresh measures them again)" };
         bar.done(&format!(
-            "{} comparisons measured, {kept} kept from an earlier run{again}",
+            "comparisons: {} measured, {kept} kept from an earlier run{again}",
             reports.len() - kept
         ));
         Ok(reports)

@@ -137,7 +137,8 @@ unsafe impl<const PARAVIRT: bool, F: Fault> Platform for Model<PARAVIRT, F> {
     }
 }
 
-impl<const PARAVIRT: bool, F: Fault> lock::SpinCopies for Model<PARAVIRT, F> {
+// SAFETY: the macro writes them.
+unsafe impl<const PARAVIRT: bool, F: Fault> lock::SpinCopies for Model<PARAVIRT, F> {
     lock::spin_copies!(@functions);
 }
 
