@@ -157,6 +157,7 @@ fn comparison(name: String, title: String, operation: &str, arms: Vec<Arm>) -> C
         title,
         operation: operation.to_owned(),
         threads: 1,
+        inner_threads: 1,
         operations_max: 1 << 40,
         arms,
         bars: Vec::new(),

@@ -344,12 +344,13 @@ fn alone(comparison: &ComparisonReport) -> Option<WarningReport> {
 
 fn crowded(comparison: &ComparisonReport) -> Option<WarningReport> {
     let allowed = timing::allowed_cpus().len();
-    (comparison.threads as usize > allowed).then(|| WarningReport {
+    let threads = comparison.threads * comparison.inner_threads;
+    (threads as usize > allowed).then(|| WarningReport {
         loud: true,
         text: format!(
-            "{}: {} threads share {allowed} CPU(s), so they take turns instead of contending: allow \
+            "{}: {threads} threads share {allowed} CPU(s), so they take turns instead of contending: allow \
              more CPUs with `taskset`",
-            comparison.name, comparison.threads
+            comparison.name
         ),
     })
 }
@@ -366,6 +367,7 @@ mod tests {
             title: String::new(),
             operation: String::new(),
             threads: 1,
+            inner_threads: 1,
             operations_max: 1,
             arms: vec![],
             bars: vec![],
@@ -414,6 +416,7 @@ mod tests {
             title: String::new(),
             operation: String::new(),
             threads,
+            inner_threads: 1,
             cpus: vec![],
             operations: 1,
             baseline: String::new(),
@@ -463,5 +466,8 @@ mod tests {
         assert!(disturbed.contains("beside 1 of 2 processes, up to 1.50 CPUs"), "{disturbed}");
         assert!(crowded.contains("100000 threads share"), "{crowded}");
         assert!(alone.contains("alone for 40 % of the time"), "{alone}");
+        let inner = ComparisonReport { inner_threads: 50_000, ..report([0.0; 2], 1.0, 2) };
+        let told = warnings(&Machine::default(), &[inner]);
+        assert!(told[0].text.contains("100000 threads share"), "{told:?}");
     }
 }

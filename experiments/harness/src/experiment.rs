@@ -85,6 +85,8 @@ pub struct Comparison {
     pub operation: String,
     /// Threads that do the work at the same time, on the same state.
     pub threads: u32,
+    /// Threads that the work of one of these has running at the same time: 1 unless it starts its own.
+    pub inner_threads: u32,
     /// Most operations of one run on one thread: what the arms can count to.
     pub operations_max: u64,
     /// At least two, with different names.

@@ -211,6 +211,7 @@ mod tests {
             title: String::new(),
             operation: String::new(),
             threads: 1,
+            inner_threads: 1,
             operations_max: 10,
             arms: vec![
                 Arm::new("a", vec![copy("a0"), copy("a1")]),

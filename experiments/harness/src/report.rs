@@ -85,6 +85,8 @@ pub struct ComparisonReport {
     pub operation: String,
     /// Threads that worked at the same time, on the same state.
     pub threads: u32,
+    /// Threads that the work of each of them had running; 1 unless it started its own.
+    pub inner_threads: u32,
     /// CPUs that they were kept on; empty for one thread.
     pub cpus: Vec<usize>,
     /// Operations of one run of each thread.

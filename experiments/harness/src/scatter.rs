@@ -68,8 +68,9 @@ mod tests {
             // A page with what the allocator keeps beside it: alone it would move nothing.
             Vec::leak(vec![0_u8; 4088]).as_ptr().addr() % 4096
         };
-        let offsets: BTreeSet<usize> = (0..64).map(offset).collect();
-        assert!(offsets.len() > 32, "{offsets:?}");
+        // What other tests gave back takes in the first of what is given away; it is soon used up.
+        let offsets: BTreeSet<usize> = (0..2048).map(offset).collect();
+        assert!(offsets.len() > 128, "{offsets:?}");
     }
 
     #[test]

@@ -83,6 +83,7 @@ fn comparison(
         title: format!("{operation}, {title}"),
         operation: operation.to_owned(),
         threads,
+        inner_threads: 1,
         operations_max: 1 << 40,
         arms,
         bars,

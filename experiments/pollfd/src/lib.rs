@@ -74,6 +74,7 @@ fn comparison(name: String, title: String, arms: Vec<Arm>) -> Comparison {
         title,
         operation: "call on 1024 descriptors".to_owned(),
         threads: 1,
+        inner_threads: 1,
         operations_max: 1 << 40,
         arms,
         bars: Vec::new(),

@@ -35,6 +35,7 @@ fn experiment() -> Experiment {
             title: format!("a counter of {name}, {}", contention(threads)),
             operation: "increment and decrement".to_owned(),
             threads,
+            inner_threads: 1,
             operations_max,
             arms,
             bars: bars(),
@@ -67,6 +68,7 @@ fn arc(threads: u32) -> Comparison {
         title: format!("an Arc, {}", contention(threads)),
         operation: "clone and drop".to_owned(),
         threads,
+        inner_threads: 1,
         operations_max: 1 << 40,
         arms: clones::arms(),
         bars: vec![bar],
@@ -83,6 +85,7 @@ fn patch(threads: u32) -> Comparison {
         title: format!("the check as the patch found and left it, {}", contention(threads)),
         operation: "increment and decrement".to_owned(),
         threads,
+        inner_threads: 1,
         // Half of the range, as two threads count together.
         operations_max: 1 << 29,
         arms: pair::arms_patch(),

@@ -89,8 +89,8 @@ fn comparison(
         name: name.to_owned(),
         title: title.to_owned(),
         operation: "job of 64 system calls".to_owned(),
-        // The threads of a scenario are its own: to the harness it is one piece of work.
         threads: 1,
+        inner_threads: if scenario == MIX { 2 } else { 1 },
         operations_max: 1 << 40,
         arms: vec![
             objects.arm(before, before, scenario)?,
