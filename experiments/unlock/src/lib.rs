@@ -27,8 +27,9 @@ const UNLOCKS: [(&str, &str); 8] = [
     ("write-bh", "write_unlock_bh alone"),
     ("write-irqrestore", "write_unlock_irqrestore alone"),
 ];
-/// The scenario of all of them.
+/// The scenarios of all of them, on two threads and on one.
 const MIX: u32 = 8;
+const MIX_ALONE: u32 = 9;
 
 /// The experiment, for its binary and whoever else runs it.
 #[must_use]
@@ -46,17 +47,14 @@ pub fn source() -> Source {
 }
 
 fn make(objects: &Objects) -> Result<Experiment, ExperimentError> {
-    let mut comparisons = vec![Comparison {
-        published: vec![published()],
-        ..comparison(
-            objects,
-            "mix",
-            "1000 users, all unlocks, two threads",
-            "irqrestore",
-            BEFORE,
-            MIX,
-        )?
-    }];
+    let mix = |name: &str, threads: &str, scenario| {
+        let title = format!("1000 users, all unlocks, {threads}");
+        comparison(objects, name, &title, "irqrestore", BEFORE, scenario)
+    };
+    let mut comparisons = vec![
+        Comparison { published: vec![published()], ..mix("mix", "two threads", MIX)? },
+        mix("mix-1", "one thread", MIX_ALONE)?,
+    ];
     for (scenario, (name, title)) in (0..).zip(UNLOCKS) {
         let title = format!("{title}, one thread");
         comparisons.push(comparison(objects, name, &title, name, OUTLINE, scenario)?);

@@ -54,6 +54,7 @@ impl Scenario for Jobs {
         let (sites, threads) = match scenario as usize {
             one if one < all.len() => (vec![all[one]], 1),
             one if one == all.len() => (all.to_vec(), 2),
+            one if one == all.len() + 1 => (all.to_vec(), 1),
             _ => return None,
         };
         Some(Self {

@@ -159,6 +159,7 @@ pub(super) const PLANS: &[Plan] = &[
         source: experiment_unlock::source,
         comparisons: &[
             "mix",
+            "mix-1",
             "bh",
             "irqrestore",
             "read-bh",
